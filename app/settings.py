@@ -1,0 +1,73 @@
+"""Everything that can be configured, read once from CAIRN_* variables.
+
+Values only, no logic: who reads them are the processes (`main`, `cli`), the composition root (`bootstrap`) and
+`migrations/env.py`. README.md lists them; a test keeps the list and this class equal.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _default_api_workers() -> int:
+    return min(2, os.cpu_count() or 1)
+
+
+class Settings(BaseSettings):
+    """The settings of one process. Raises pydantic's ValidationError when a value does not fit."""
+
+    model_config = SettingsConfigDict(env_prefix="CAIRN_", extra="ignore", frozen=True)
+
+    # Where it lives and listens
+    home: Path = Field(Path("~/.cairn"), description="Folder of the embedded PostgreSQL, its password and the lock.")
+    host: str = Field("127.0.0.1", description="Address the API listens on.")
+    port: int = Field(1933, ge=0, le=65535, description="Port the API listens on; 0 takes a free one.")
+    api_workers: int = Field(
+        default_factory=_default_api_workers, ge=1, le=64, description="Number of API processes of `cairn serve`."
+    )
+    allowed_hosts: str = Field(
+        "", description="Comma-separated names under which the server may be called, beside loopback; empty allows any."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much is logged.")
+    log_json: bool = Field(False, description="Log as JSON lines instead of text.")
+
+    # PostgreSQL
+    database_url: SecretStr | None = Field(
+        None, description="PostgreSQL 15 or newer to use instead of the embedded one; the login of the application."
+    )
+    database_owner_url: SecretStr | None = Field(
+        None, description="Login that migrates; default: the same as CAIRN_DATABASE_URL."
+    )
+    database_direct_url: SecretStr | None = Field(
+        None,
+        description="Address that bypasses a transaction pooler, for LISTEN and migrations; setting it also "
+        "turns prepared statements off on CAIRN_DATABASE_URL.",
+    )
+    analytics_database_url: SecretStr | None = Field(None, description="Replica that analytics read from.")
+    pg_bin: Path | None = Field(None, description="Folder with initdb and postgres to use for the embedded server.")
+    pool_size: int = Field(10, ge=1, le=200, description="Connections per process and pool at most.")
+
+    # Who may call
+    auth_mode: Literal["dev", "api_key", "trusted"] | None = Field(
+        None,
+        description="dev: no keys, loopback only; api_key: a key per request; trusted: a gateway names the "
+        "tenant. Default: api_key where CAIRN_ROOT_KEY is set, else dev.",
+    )
+    root_key: SecretStr | None = Field(None, description="Key of the administrator; makes accounts, users and keys.")
+
+    # The model
+    model_base_url: str | None = Field(None, description="Address of an OpenAI-compatible API, with /v1.")
+    model_api_key: SecretStr | None = Field(None, description="Key of the model service.")
+    model_name: str | None = Field(None, description="Model to ask; setting it turns the real model on.")
+    model_context_tokens: int = Field(128_000, ge=2_000, description="Window of the model, in tokens.")
+    model_timeout_seconds: float = Field(120.0, gt=0, description="Longest wait for one answer of the model.")
+    tokenizer: str = Field("o200k_base", description="Encoding, or the name of a model, by which tokens are counted.")
+
+    # The worker
+    worker_slots: int = Field(4, ge=1, le=256, description="Jobs one worker process runs at a time.")
+    lease_seconds: float = Field(60.0, gt=0, description="After this long without a heartbeat a job is taken over.")
+    max_attempts: int = Field(5, ge=1, le=100, description="Attempts of a job before it ends failed.")
+    step_deadline_seconds: float = Field(600.0, gt=0, description="Longest time for one attempt of one job.")
