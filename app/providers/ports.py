@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from app.domain.prompts import Prompt, SpokenMessage
 from app.domain.working_memory.sections import Bodies
 
-
-@dataclass(frozen=True, slots=True)
-class SpokenMessage:
-    """A message as a model reads it: who, when, and the text that stands for all its parts."""
-
-    seq: int
-    role: str
-    speaker: str | None
-    said_at: str
-    text: str
+__all__ = [
+    "ChatModel",
+    "ModelAnswer",
+    "ModelUsage",
+    "Prompt",
+    "SpokenMessage",
+    "ToolRequest",
+    "ToolSpec",
+    "WorkingMemorySource",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,6 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """Rendered text, with the digest of the templates it came from."""
-
-    system: str
-    user: str
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,7 @@ class ModelUsage:
 class ModelAnswer:
     """What came back, unread.
 
-    content is the raw text of the tool arguments, or of the message when no tool was called (then tool_called is False).
+    content is the raw text of the tool arguments, or of the message where no tool was called (tool_called False).
     transport names how it was asked: forced_tool, auto_tool, json_mode, plain or rules.
     """
 
