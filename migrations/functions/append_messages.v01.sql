@@ -1,0 +1,135 @@
+-- Append messages to a session. One statement, one round trip; exact for any keep_recent_count and any number of writers.
+--
+-- Why a function: in READ COMMITTED a single statement keeps the snapshot from before it waited for the row lock, so the
+-- message that just slid out of the window may be invisible to it. In a VOLATILE function every statement looks anew.
+--
+-- SECURITY INVOKER: it sets the account first and then lives under the caller's row-level security.
+-- Errors: CA404 no such session (p_create = false); CA409 a client_message_id was used with another body.
+CREATE FUNCTION cairn.append_messages(
+    p_account bigint, p_user bigint, p_session_name text, p_create boolean,
+    p_roles text[], p_parts jsonb[], p_tokens int[], p_user_turns boolean[],
+    p_peers text[], p_origins text[], p_said timestamptz[], p_attributes jsonb[],      -- NULL where no message has one
+    p_client_ids text[], p_hashes bytea[],                                             -- NULL where no message has an id
+    p_tool_at int[], p_tool_ids text[], p_tool_results boolean[],                      -- tool parts by message position
+    OUT session_id bigint, OUT seqs bigint[], OUT added int, OUT live_count bigint, OUT pending_tokens bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  s         record;
+  n         int := cardinality(p_tokens);
+  known     text[];
+  other     boolean;
+  fresh     int[];               -- positions that are new; NULL = all of them
+  top       bigint;              -- last_seq afterwards
+  total     bigint := 0;
+  leaving   bigint := 0;         -- tokens of new messages that are outside the window at once
+  edge      bigint;              -- newest message outside the window
+  spoke     bigint := 0;         -- newest new message in which a person spoke
+  at        timestamptz;
+  i         int;
+BEGIN
+  PERFORM set_config('cairn.account_id', p_account::text, true);
+  FOR attempt IN 1..3 LOOP       -- loops only while others create or delete this very session
+    SELECT t.id, t.last_seq, t.last_tokens, t.last_user_seq, t.sealed_seq, t.sealed_tokens, t.keep_recent_count,
+           t.pending_tokens, t.last_message_at INTO s
+      FROM cairn.sessions t WHERE t.account_id = p_account AND t.user_id = p_user AND t.name = p_session_name
+      FOR NO KEY UPDATE;
+    EXIT WHEN FOUND OR NOT p_create;
+    INSERT INTO cairn.sessions (account_id, user_id, name) VALUES (p_account, p_user, p_session_name)
+      ON CONFLICT DO NOTHING;
+  END LOOP;
+  IF s.id IS NULL THEN RAISE EXCEPTION 'session not found' USING ERRCODE = 'CA404'; END IF;
+  session_id := s.id;
+  IF n = 0 THEN
+    seqs := '{}'; added := 0; live_count := s.last_seq - s.sealed_seq; pending_tokens := s.pending_tokens; RETURN;
+  END IF;
+
+  IF p_client_ids IS NOT NULL THEN     -- every writer waits for the row lock, so "look, then insert" is exact
+    SELECT array_agg(m.client_message_id),
+           bool_or(m.body_sha256 <> p_hashes[array_position(p_client_ids, m.client_message_id)])
+      INTO known, other
+      FROM cairn.messages m
+     WHERE m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = ANY (p_client_ids);
+    IF other THEN RAISE EXCEPTION 'client_message_id used with another body' USING ERRCODE = 'CA409'; END IF;
+    IF known IS NOT NULL THEN
+      SELECT coalesce(array_agg(g ORDER BY g), '{}') INTO fresh FROM generate_subscripts(p_tokens, 1) g
+       WHERE p_client_ids[g] IS NULL OR p_client_ids[g] <> ALL (known);
+      IF fresh = '{}' THEN             -- a pure repeat: nothing is written, and the first reply is given again
+        SELECT array_agg(m.seq ORDER BY c.i), (array_agg(m.reply_live ORDER BY m.seq DESC))[1],
+               (array_agg(m.reply_pending ORDER BY m.seq DESC))[1]
+          INTO seqs, live_count, pending_tokens
+          FROM unnest(p_client_ids) WITH ORDINALITY c(id, i)
+          JOIN cairn.messages m ON m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = c.id;
+        added := 0; RETURN;
+      END IF;
+    END IF;
+  END IF;
+
+  added := CASE WHEN fresh IS NULL THEN n ELSE cardinality(fresh) END;
+  top := s.last_seq + added;
+  edge := top - s.keep_recent_count;
+  FOR k IN 1..added LOOP
+    i := CASE WHEN fresh IS NULL THEN k ELSE fresh[k] END;
+    total := total + p_tokens[i];
+    IF s.last_seq + k = edge THEN leaving := total; END IF;
+    IF p_user_turns[i] THEN spoke := s.last_seq + k; END IF;
+  END LOOP;
+  IF edge <= s.sealed_seq THEN
+    pending_tokens := 0;
+  ELSIF edge > s.last_seq THEN
+    pending_tokens := s.last_tokens + leaving - s.sealed_tokens;
+  ELSE
+    SELECT m.tokens_through - s.sealed_tokens INTO STRICT pending_tokens FROM cairn.messages m
+     WHERE m.account_id = p_account AND m.session_id = s.id AND m.seq = edge;
+  END IF;
+  live_count := top - s.sealed_seq;
+  at := greatest(clock_timestamp(), s.last_message_at);     -- now() is from before the wait for the lock
+
+  IF added = 1 AND fresh IS NULL THEN
+    INSERT INTO cairn.messages (account_id, session_id, seq, role, peer_id, origin, parts, attributes, tokens,
+                                tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
+    VALUES (p_account, s.id, top, p_roles[1], p_peers[1], coalesce(p_origins[1], 'client'), p_parts[1], p_attributes[1],
+            p_tokens[1], s.last_tokens + total, p_client_ids[1], p_hashes[1], live_count, pending_tokens,
+            coalesce(p_said[1], at), at);
+    seqs := ARRAY[top];
+  ELSE
+    INSERT INTO cairn.messages (account_id, session_id, seq, role, peer_id, origin, parts, attributes, tokens,
+                                tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
+    SELECT p_account, s.id, s.last_seq + row_number() OVER w, p_roles[g], p_peers[g], coalesce(p_origins[g], 'client'),
+           p_parts[g], p_attributes[g], p_tokens[g], s.last_tokens + sum(p_tokens[g]) OVER w, p_client_ids[g], p_hashes[g],
+           live_count, pending_tokens, coalesce(p_said[g], at), at
+      FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) WINDOW w AS (ORDER BY g);
+    IF fresh IS NULL THEN
+      SELECT array_agg(q) INTO seqs FROM generate_series(s.last_seq + 1, top) q;
+    ELSE                               -- a batch of old and new: each position answers with its own seq
+      SELECT array_agg(coalesce(m.seq, s.last_seq + array_position(fresh, g)) ORDER BY g) INTO seqs
+        FROM generate_subscripts(p_tokens, 1) g
+        LEFT JOIN cairn.messages m ON m.account_id = p_account AND m.session_id = s.id
+             AND m.client_message_id = p_client_ids[g] AND NOT g = ANY (fresh);
+    END IF;
+  END IF;
+
+  IF p_tool_ids IS NOT NULL THEN
+    FOR k IN 1..cardinality(p_tool_ids) LOOP
+      CONTINUE WHEN fresh IS NOT NULL AND NOT p_tool_at[k] = ANY (fresh);
+      IF p_tool_results[k] THEN        -- answers the oldest call of that id that still waits, if there is one
+        UPDATE cairn.tool_calls c SET result_seq = seqs[p_tool_at[k]]
+         WHERE (c.account_id, c.session_id, c.call_seq, c.tool_id) IN (
+                 SELECT o.account_id, o.session_id, o.call_seq, o.tool_id FROM cairn.tool_calls o
+                  WHERE o.account_id = p_account AND o.session_id = s.id AND o.tool_id = p_tool_ids[k]
+                    AND o.result_seq IS NULL ORDER BY o.call_seq LIMIT 1);
+      ELSE
+        INSERT INTO cairn.tool_calls (account_id, session_id, call_seq, tool_id)
+        VALUES (p_account, s.id, seqs[p_tool_at[k]], p_tool_ids[k]) ON CONFLICT DO NOTHING;
+      END IF;
+    END LOOP;
+  END IF;
+
+  UPDATE cairn.sessions t
+     SET last_seq = top, last_tokens = s.last_tokens + total, last_user_seq = greatest(t.last_user_seq, spoke),
+         pending_tokens = append_messages.pending_tokens, last_message_at = at,
+         active_hour = date_trunc('hour', at, 'UTC')
+   WHERE t.account_id = p_account AND t.id = s.id;
+END $$;
+COMMENT ON FUNCTION cairn.append_messages IS
+  'Appends messages under the session row lock; a repeat of known client ids writes nothing and answers as the first time';

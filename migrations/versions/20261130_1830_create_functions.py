@@ -1,0 +1,26 @@
+"""Create the functions that append, seal, claim and end, the context read, identity lookups and the recount views.
+
+Phase: expand (the previous release runs unchanged)
+"""
+
+from alembic import op
+
+revision = "20261130_1830"
+down_revision = "20261130_1820"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    for name in ("append_messages", "queue", "seal_archive", "steps", "context", "identity", "checks"):
+        op.run_sql_file(f"functions/{name}.v01.sql")
+
+
+def downgrade() -> None:
+    op.execute("""
+        DROP VIEW cairn.check_sessions;
+        DROP FUNCTION cairn.count_jobs, cairn.find_account, cairn.list_accounts, cairn.create_account, cairn.find_key,
+          cairn.find_identity, cairn.torn_tool_calls, cairn.context_messages, cairn.cancel_archive, cairn.start_archive,
+          cairn.finish_step, cairn.base_document, cairn.reap_jobs, cairn.heartbeat_jobs, cairn.claim_jobs,
+          cairn.seal_archive, cairn.enqueue_job, cairn.promote_lane, cairn.lock_lanes, cairn.append_messages;
+    """)
