@@ -1,0 +1,54 @@
+"""Making text from outside safe to store in one section."""
+
+import re
+from typing import Final
+
+from app.domain.working_memory.document import closed_body, demoted
+from app.domain.working_memory.items import bullet, item_of
+from app.domain.working_memory.lines import LineKind, header_section, scan_body, trim_blank_lines
+from app.domain.working_memory.operations import Append, Keep, SectionOp, Update
+from app.domain.working_memory.sections import Section
+
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_LEVEL_2: Final = re.compile(r"\s*## +\S")
+
+
+def storable_text(text: str) -> str:
+    """Return the text without what a UTF-8 text column cannot hold: NUL is dropped, lone surrogates are replaced."""
+    return _UNSTORABLE.sub(lambda match: "" if match.group() == "\x00" else "\ufffd", text)
+
+
+def sanitised_body(section: Section, text: str) -> str:
+    """Return a body that opens no section and leaves nothing open, for text that a model or a person wrote.
+
+    A leading copy of the section's own header is dropped, other level-2 headings outside fences become level 3,
+    a fence or comment that is left open is closed.
+    """
+    scan = scan_body(storable_text(text))
+    lines: list[str] = []
+    for line, kind in zip(scan.lines, scan.kinds, strict=True):
+        own_header = kind is LineKind.TEXT and header_section(line) is section
+        if own_header and not any(map(str.strip, lines)):
+            continue
+        lines.append(demoted(line) if kind is LineKind.TEXT and _LEVEL_2.match(line) else line)
+    if scan.closer:
+        lines.append(scan.closer)
+    return trim_blank_lines(lines)
+
+
+def sanitised_op(section: Section, op: SectionOp) -> SectionOp:
+    """Return the operation with texts that are safe to store; items lose their own list mark and blank ones go."""
+    if isinstance(op, Keep):
+        return op
+    if isinstance(op, Update):
+        return Update(sanitised_body(section, op.content), op.truncated)
+    items = (item_of(sanitised_body(section, item)).text for item in op.items)
+    return Append(tuple(filter(None, items)), op.truncated)
+
+
+def appended(body: str, items: tuple[str, ...]) -> str:
+    """Return the body with one bullet per item below it."""
+    if not items:
+        return body
+    start = [closed_body(body).rstrip()] if body.strip() else []
+    return "\n".join([*start, *map(bullet, items)])
