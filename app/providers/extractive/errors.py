@@ -1,0 +1,54 @@
+"""Errors and corrections: what went wrong and what somebody put right."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.working_memory.operations import SectionOp
+from app.providers.extractive.conversation import Conversation
+from app.providers.extractive.cues import CORRECTION, FAILURE, QUOTED, REASON, RESOLUTION, SMALL_TALK
+from app.providers.extractive.facts import line_of
+from app.providers.extractive.items import MOST_TOKENS, added, items_of
+from app.providers.extractive.ranking import best
+from app.providers.extractive.sentences import Sentence, day_of, length, normalised, speaker_of
+
+_AT_FIRST: Final = 6
+_LATER: Final = 3
+_RAISED: Final = re.compile(
+    r"^\s*((?:[A-Za-z_][\w.]*)?(?:Error|Exception|Panic|FATAL|fatal)\b: ?[^\n]{5,160})", re.MULTILINE
+)
+_IDENTIFIER: Final = re.compile(r"[a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|\w+\.\w{2,4}\b|\b[45]\d\d\b|\w+(?:Error|Exception)")
+
+
+def errors_and_corrections(conversation: Conversation, old: str) -> SectionOp:
+    """Return the entries to add. The section is a log that never shrinks, so few are taken, and one when it is long."""
+    known = items_of(old)
+    limit = (_LATER if known else _AT_FIRST) if conversation.count(old) < MOST_TOKENS else 1
+    raised = _raised(conversation, known)
+    chosen = best(conversation.sentences, _score, limit, [*known, *raised])
+    fresh = [line_of(sentence) for sentence in chosen]
+    return added(old, [*fresh, *raised][:limit])
+
+
+def _score(sentence: Sentence) -> float:
+    text = sentence.text
+    if length(text) < 3 or sentence.is_question or SMALL_TALK.match(text):
+        return 0.0
+    score = 3.5 * bool(CORRECTION.search(text)) + 2.0 * bool(FAILURE.search(text))
+    score += 1.0 * bool(QUOTED.search(text) or _IDENTIFIER.search(text)) if score else 0.0
+    return score + 1.0 * bool(score and (REASON.search(text) or RESOLUTION.search(text)))
+
+
+def _raised(conversation: Conversation, known: Sequence[str]) -> list[str]:
+    """Return the messages of exceptions that were pasted or printed, each once."""
+    written = normalised("\n".join(known))
+    found: dict[str, str] = {}
+    for message in conversation.messages:
+        for error in _RAISED.findall(message.text):
+            text = " ".join(error.split())
+            if normalised(text) not in written:
+                who = speaker_of(message, conversation.wording)
+                found.setdefault(
+                    normalised(text), f"{day_of(message.said_at)} {who}: `{text.replace('`', '')}`".lstrip()
+                )
+    return list(found.values())
