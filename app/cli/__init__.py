@@ -1,0 +1,27 @@
+"""The command `cairn`: one file per command, all of them thin."""
+
+import typer
+
+from app.cli.demo import demo
+from app.cli.doctor import doctor
+from app.cli.import_conversation import import_conversation
+from app.cli.migrate import migrate
+from app.cli.serve import serve
+from app.cli.worker import worker
+
+commands = typer.Typer(
+    name="cairn",
+    help="The memory of AI agents, kept in PostgreSQL.\n\nExample:  cairn serve",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+for command in (serve, worker, migrate, doctor, demo):
+    commands.command()(command)
+commands.command(name="import")(import_conversation)
+
+
+def main() -> None:
+    """Run the command line."""
+    commands()

@@ -59,6 +59,10 @@ class Cluster:
         """Return the address of a database for a login, whose password is made on first use."""
         return _dsn(login, self.passwords.ensure(login), self._port, database)
 
+    def accepts(self, login: str, database: str) -> bool:
+        """Tell whether a login with its stored password gets into a database."""
+        return answers(self.dsn(login, database))
+
     def start(self, timeout_seconds: float = 300.0) -> None:
         """Return once the server answers. Recovery after a crash may take long, hence the patience.
 

@@ -1,0 +1,118 @@
+"""The database a command works on: the one in CAIRN_DATABASE_URL, else the embedded server of the home folder."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+
+from app.domain.errors import PreconditionFailed, Unavailable
+from app.embedded.cluster import Cluster
+from app.embedded.home import open_home
+from app.embedded.owner_lock import OwnerLock
+from app.settings import Settings
+from app.storage.migrations import upgrade
+from app.storage.roles import APP, OWNER, SYSTEM, create_database, create_login, create_roles, missing_roles
+
+DATABASE = "cairn"
+APP_LOGIN, OWNER_LOGIN = "cairn_api", "cairn_migrator"
+SPARE_CONNECTIONS = 30
+SMALLEST_MAX_CONNECTIONS = 100
+PROVISION_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the database is, for each who uses it.
+
+    administrator_url may create roles: the superuser of the embedded server, else the same as owner_url.
+    shown describes it for people, without a password.
+    """
+
+    app_url: str
+    owner_url: str
+    administrator_url: str
+    shown: str
+    embedded: bool
+
+
+@contextmanager
+def open_database(settings: Settings) -> Iterator[Addresses]:
+    """Yield a reachable database; an embedded server that nobody runs is run for as long as the block is open.
+
+    Raises: PostgresNotFound, NoUsableUser, WrongVersion, ClusterFailed, HomeNotUsable, psycopg.OperationalError.
+    """
+    if settings.database_url is not None:
+        yield _external(settings, settings.database_url.get_secret_value())
+        return
+    cluster = Cluster(
+        open_home(settings.home), pg_bin=settings.pg_bin, max_connections=embedded_max_connections(settings)
+    )
+    with cluster:
+        _provision(cluster)
+        yield Addresses(
+            app_url=cluster.dsn(APP_LOGIN, DATABASE),
+            owner_url=cluster.dsn(OWNER_LOGIN, DATABASE),
+            administrator_url=cluster.superuser_dsn,
+            shown=f"embedded PostgreSQL in {cluster.folder}, port {cluster.port}",
+            embedded=True,
+        )
+
+
+def migrate(addresses: Addresses) -> str:
+    """Bring the database to the newest revision and return it. Raises: PreconditionFailed where roles are missing."""
+    missing = missing_roles(addresses.owner_url)
+    if missing:
+        raise PreconditionFailed(
+            f"The roles {', '.join(missing)} are missing. Run `cairn migrate --create-roles` once, with an "
+            "administrator's address in CAIRN_DATABASE_OWNER_URL."
+        )
+    return upgrade(addresses.owner_url)
+
+
+def connections_wanted(settings: Settings) -> int:
+    """Return how many connections `cairn serve` opens at most: two pools and one listener per process."""
+    return (settings.api_workers + 1) * (2 * settings.pool_size + 1)
+
+
+def embedded_max_connections(settings: Settings) -> int:
+    """Return the limit of the embedded server: what `serve` needs, one more worker, and people with psql."""
+    worker = 2 * settings.pool_size + 1
+    return max(SMALLEST_MAX_CONNECTIONS, connections_wanted(settings) + worker + SPARE_CONNECTIONS)
+
+
+def _external(settings: Settings, app_url: str) -> Addresses:
+    direct = settings.database_direct_url.get_secret_value() if settings.database_direct_url else None
+    owner = settings.database_owner_url.get_secret_value() if settings.database_owner_url else None
+    owner_url = owner or direct or app_url
+    parts = psycopg.conninfo.conninfo_to_dict(app_url)
+    shown = f"PostgreSQL at {parts.get('host', 'this machine')}, database {parts.get('dbname', '')}"
+    return Addresses(app_url, owner_url, owner_url, shown, embedded=False)
+
+
+def _provision(cluster: Cluster) -> None:
+    """Make roles, database and logins of a new server once; several processes may arrive at the same time."""
+    lock = OwnerLock(cluster.folder / "provision.lock")
+    deadline = time.monotonic() + PROVISION_SECONDS
+    while not _logins_work(cluster):
+        if lock.acquire_now():
+            try:
+                _make_database(cluster)
+            finally:
+                lock.release()
+        elif time.monotonic() > deadline:
+            raise Unavailable(f"Another process holds {cluster.folder / 'provision.lock'} and does not finish.")
+        else:
+            time.sleep(0.05)
+
+
+def _make_database(cluster: Cluster) -> None:
+    create_roles(cluster.superuser_dsn)
+    create_database(cluster.superuser_dsn, DATABASE, owner=OWNER)
+    for login, roles in ((APP_LOGIN, (APP,)), (OWNER_LOGIN, (OWNER, SYSTEM))):
+        create_login(cluster.superuser_dsn, login, cluster.passwords.ensure(login), member_of=roles)
+
+
+def _logins_work(cluster: Cluster) -> bool:
+    return all(cluster.accepts(login, DATABASE) for login in (APP_LOGIN, OWNER_LOGIN))

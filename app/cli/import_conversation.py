@@ -1,0 +1,134 @@
+"""`cairn import`: bring a conversation from a file of JSON lines."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from app.cli.api_client import ApiClient, ServerSaid, connected
+from app.cli.terminal import failures_in_words, load_settings, out
+from app.domain.errors import InvalidInput, Unavailable
+
+BATCH = 100
+COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message and where it stands in the file."""
+
+    number: int
+    session_id: str
+    message: dict[str, Any]
+
+
+def import_conversation(
+    file: Annotated[Path, typer.Argument(help="JSON lines, one message per line.", exists=True, dir_okay=False)],
+    session: Annotated[str | None, typer.Option(help="Session for lines that name none.")] = None,
+    commit: Annotated[bool, typer.Option("--commit", help="Commit every session at the end and wait.")] = False,
+    url: Annotated[str | None, typer.Option(help="Server to talk to; default: the one that runs here.")] = None,
+    key: Annotated[str | None, typer.Option(envvar="CAIRN_API_KEY", help="API key, where the server asks.")] = None,
+) -> None:
+    """Add the messages of a file, in order. A second run of the same file adds nothing twice.
+
+    A line is an object with `role`, `content` (text) or `parts` (a list), and if you like `created_at` and
+    `session_id`. The whole file is read and checked before the first message is sent.
+
+    Example:  cairn import chat.jsonl --session holiday --commit
+    """
+    with failures_in_words():
+        lines = read_lines(file, session)
+        with connected(load_settings(), url, key) as client:
+            _send(client, lines)
+            if commit:
+                _commit(client, sorted({line.session_id for line in lines}))
+
+
+def read_lines(file: Path, session: str | None) -> list[Line]:
+    """Return the messages of a file. Raises: InvalidInput naming every line that is wrong, at most ten of them."""
+    content = file.read_bytes()
+    fingerprint = hashlib.sha256(content).hexdigest()[:16]
+    lines: list[Line] = []
+    faults: list[str] = []
+    for number, raw in enumerate(content.decode("utf-8", errors="replace").split("\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            lines.append(_read_line(number, raw, session, fingerprint))
+        except InvalidInput as error:
+            faults.append(f"line {number}: {error.message}")
+    if faults:
+        more = f"\n  and {len(faults) - 10} more" if len(faults) > 10 else ""
+        raise InvalidInput(f"{file} was not imported:\n  " + "\n  ".join(faults[:10]) + more)
+    if not lines:
+        raise InvalidInput(f"{file} holds no messages.")
+    return lines
+
+
+def _read_line(number: int, raw: str, session: str | None, fingerprint: str) -> Line:
+    try:
+        message = json.loads(raw)
+    except ValueError as error:
+        raise InvalidInput(f"this is not JSON ({error})") from error
+    if not isinstance(message, dict):
+        raise InvalidInput("a message is an object in braces")
+    session_id = message.pop("session_id", None) or session
+    if not isinstance(session_id, str):
+        raise InvalidInput("no session_id; add one, or give --session")
+    if not isinstance(message.get("role"), str):
+        raise InvalidInput("role is missing")
+    if ("content" in message) == ("parts" in message):
+        raise InvalidInput("give either content or parts")
+    message.setdefault("client_message_id", f"import-{fingerprint}-{number}")
+    return Line(number, session_id, message)
+
+
+def _send(client: ApiClient, lines: list[Line]) -> None:
+    with Progress(*COLUMNS, console=out) as progress:
+        bar = progress.add_task("messages", total=len(lines))
+        for batch in batches(lines):
+            try:
+                client.add_messages(batch[0].session_id, [line.message for line in batch])
+            except ServerSaid as error:
+                raise InvalidInput(f"{_where(batch, error)}: {error.message}") from error
+            progress.advance(bar, len(batch))
+    out.print(f"{len(lines)} messages are in {len({line.session_id for line in lines})} sessions.")
+
+
+def batches(lines: list[Line]) -> Iterator[list[Line]]:
+    """Yield runs of at most a hundred messages of one session; within a session the order of the file is kept."""
+    waiting: dict[str, list[Line]] = {}
+    for line in lines:
+        batch = waiting.setdefault(line.session_id, [])
+        batch.append(line)
+        if len(batch) == BATCH:
+            yield waiting.pop(line.session_id)
+    yield from waiting.values()
+
+
+def _where(batch: list[Line], error: ServerSaid) -> str:
+    problems = error.details.get("validation_errors")
+    for problem in problems if isinstance(problems, list) else []:
+        for part in problem.get("loc", []):
+            if isinstance(part, int) and part < len(batch):
+                return f"line {batch[part].number}"
+    return f"lines {batch[0].number} to {batch[-1].number}"
+
+
+def _commit(client: ApiClient, session_ids: list[str]) -> None:
+    tasks = {session_id: client.commit(session_id).get("task_id") for session_id in session_ids}
+    failed: list[str] = []
+    with Progress(*COLUMNS, console=out) as progress:
+        bar = progress.add_task("commits", total=len(tasks))
+        for session_id, task_id in tasks.items():
+            if task_id is not None and client.wait_for_task(task_id, progress.refresh)["status"] != "completed":
+                failed.append(session_id)
+            progress.advance(bar)
+    if failed:
+        raise Unavailable(f"These sessions were imported, but their commit failed: {', '.join(failed)}")
+    out.print(f"{len(tasks)} sessions are committed.")
