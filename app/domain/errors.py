@@ -15,6 +15,8 @@
         ├── ModelUnavailable
         └── StaleDocument   the base moved between reading and applying
 
+    and, seen by workers only: ModelRefused, ModelAnswerUnusable, JobLost
+
 Kinds carry no HTTP status: each doorway maps them once. `code` is what programs read and never changes;
 `message` is for people and says what to do next; `details` is structured and safe to show.
 """
@@ -111,6 +113,12 @@ class StaleDocument(Unavailable):
     """The working memory this update was merged into is no longer the newest one: read it and merge again."""
 
     code = "CONFLICT"
+
+
+class JobLost(AppError):
+    """The job is no longer ours: its lease passed on, it was cancelled, or its session is gone. Nothing was written."""
+
+    code = "JOB_LOST"
 
 
 def session_not_found(name: str) -> NotFound:

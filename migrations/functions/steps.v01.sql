@@ -15,7 +15,8 @@ $$;
 --   p_base, p_base_revision  the document that the working-memory update was merged into; CA412 = it moved, merge again
 CREATE FUNCTION cairn.finish_step(
     p_account bigint, p_job bigint, p_epoch int, p_outcome text, p_error_class text, p_error_text text,
-    p_retry_in interval, p_base int, p_base_revision int, p_abstract text, p_document_source text)
+    p_retry_in interval, p_base int, p_base_revision int, p_abstract text, p_document_source text,
+    p_document_provider text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE j record; b record; ended text; low int; writes_document boolean;
 BEGIN
@@ -46,7 +47,7 @@ BEGIN
     END IF;
     UPDATE cairn.archives SET working_memory = p_outcome, base_archive_no = p_base,
            covers_from_seq = coalesce(b.last_seq, 0) + 1, abstract = coalesce(p_abstract, abstract),
-           document_source = p_document_source, finished_at = clock_timestamp()
+           document_source = p_document_source, document_provider = p_document_provider, finished_at = clock_timestamp()
      WHERE account_id = p_account AND session_id = j.session_id AND archive_no = j.archive_no;
     -- failed ones in between are taken in; a retry of them that still waits has nothing left to do
     UPDATE cairn.archives SET working_memory = 'covered'

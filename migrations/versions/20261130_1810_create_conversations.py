@@ -46,10 +46,10 @@ def upgrade() -> None:
         ) WITH (fillfactor = 50);
         CREATE UNIQUE INDEX sessions_name ON cairn.sessions (account_id, user_id, name);
         CREATE INDEX sessions_active ON cairn.sessions (account_id, user_id, active_hour);
-        COMMENT ON COLUMN cairn.sessions.active_hour IS
-          'last_message_at cut to the hour: changes once an hour, so it may be indexed and last_message_at may not';
-        COMMENT ON COLUMN cairn.sessions.last_user_seq IS
-          'seq of the newest message in which a person spoke: a tool call before it is no longer waited for';
+        -- sessions.active_hour:
+        -- last_message_at cut to the hour: changes once an hour, so it may be indexed and last_message_at may not
+        -- sessions.last_user_seq:
+        -- seq of the newest message in which a person spoke: a tool call before it is no longer waited for
 
         -- Append-only, by grant. tokens_through is the running sum, so the tokens of any range are a subtraction.
         CREATE TABLE cairn.messages (
@@ -77,10 +77,10 @@ def upgrade() -> None:
         CREATE UNIQUE INDEX messages_client_id ON cairn.messages (account_id, session_id, client_message_id)
           WHERE client_message_id IS NOT NULL;
         CREATE INDEX messages_stored_at ON cairn.messages USING brin (stored_at) WITH (pages_per_range = 32);
-        COMMENT ON COLUMN cairn.messages.attributes IS
-          'what the client said about the message beside role and parts: created_at as written, turn_id, …';
-        COMMENT ON COLUMN cairn.messages.reply_live IS
-          'the counters of the first reply, so that a repeat of a client_message_id is answered the same';
+        -- messages.attributes:
+        -- what the client said about the message beside role and parts: created_at as written, turn_id, …
+        -- messages.reply_live:
+        -- the counters of the first reply, so that a repeat of a client_message_id is answered the same
 
         -- Where a tool call and its result stand, so that no cut ever falls between them.
         CREATE TABLE cairn.tool_calls (

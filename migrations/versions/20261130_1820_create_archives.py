@@ -51,6 +51,7 @@ def _create_archives() -> None:
           covers_from_seq   bigint,
           document_revision integer NOT NULL DEFAULT 0 CHECK (document_revision >= 0),
           document_source   text,
+          document_provider text,
           has_document      boolean NOT NULL GENERATED ALWAYS AS
             (working_memory IN ('applied', 'nothing_to_remember', 'partial')) STORED,
           -- The state people see is computed from the steps: it cannot be written and cannot disagree.
@@ -100,8 +101,8 @@ def _create_archives() -> None:
         CREATE INDEX archives_day ON cairn.archives USING brin (day) WITH (pages_per_range = 32);
         CREATE INDEX archives_unfinished ON cairn.archives (account_id, session_id, archive_no)
           WHERE status IN ('pending', 'running', 'failed');
-        COMMENT ON COLUMN cairn.archives.document_source IS
-          'how the document came about: update, create, recovered, …: every path leaves its name';
+        -- archives.document_source:
+        -- how the document came about: update, create, recovered, …: every path leaves its name
     """)
 
 
@@ -131,8 +132,8 @@ def _create_working_memory() -> None:
         );
         CREATE INDEX working_memory_sections_day ON cairn.working_memory_sections USING brin (day)
           WITH (pages_per_range = 32);
-        COMMENT ON TABLE cairn.working_memory_sections IS
-          'one section of one document; tokens_before and bullets_before are those of the base, so growth needs no join';
+        -- working_memory_sections:
+        -- one section of one document; tokens_before and bullets_before are those of the base, so growth needs no join
 
         -- A fact that a guard did not admit yet: offered again with the next update, never lost.
         CREATE TABLE cairn.working_memory_deferred (

@@ -38,6 +38,7 @@ archives: Final = sa.Table(
     sa.Column("covers_from_seq", sa.BigInteger),
     sa.Column("document_revision", sa.Integer, nullable=False, server_default="0"),
     sa.Column("document_source", sa.Text),
+    sa.Column("document_provider", sa.Text),
     _computed("has_document", sa.Boolean),
     _computed("status", sa.Text),
     _computed("outcome", sa.Text, nullable=True),

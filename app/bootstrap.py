@@ -1,0 +1,126 @@
+"""The composition root: builds every service once, from settings."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from app.domain.tokens import TokenCounter
+from app.providers.extractive.model import ExtractiveModel
+from app.providers.guarded import GuardedModel
+from app.providers.openai_compatible import OpenAICompatibleModel
+from app.providers.ports import ChatModel
+from app.providers.tokenizer import build_token_counter
+from app.services.archives import Archives
+from app.services.commits import Commits
+from app.services.context import Contexts
+from app.services.health import Health
+from app.services.identity import Identities
+from app.services.jobs import Jobs
+from app.services.messages import Messages
+from app.services.sessions import Sessions
+from app.services.tasks import Tasks
+from app.services.working_memory import WorkingMemories
+from app.settings import Settings
+from app.storage import migrations
+from app.storage.transaction import Database, transaction_open
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """How much one worker does at a time, and how long it may take."""
+
+    slots: int
+    lease_seconds: float
+    step_deadline_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a doorway may use."""
+
+    database: Database
+    count_tokens: TokenCounter
+    model: ChatModel
+    auth_mode: str
+    root_key: str | None
+    sessions: Sessions
+    messages: Messages
+    commits: Commits
+    context: Contexts
+    archives: Archives
+    tasks: Tasks
+    working_memory: WorkingMemories
+    identity: Identities
+    jobs: Jobs
+    health: Health
+    worker_limits: WorkerLimits
+
+    @property
+    def provider(self) -> str:
+        """Return the name under which the configured model appears in every reply."""
+        return self.model.provider
+
+
+def build_model(settings: Settings, count_tokens: TokenCounter) -> ChatModel:
+    """Return the model that settings name: an OpenAI-compatible one, or the rules where none is named.
+
+    It refuses to work while a database transaction is open.
+    """
+    if settings.model_name is None:
+        return GuardedModel(ExtractiveModel(count_tokens), transaction_open)
+    key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
+    model = OpenAICompatibleModel(
+        base_url=settings.model_base_url,
+        api_key=key,
+        model=settings.model_name,
+        timeout_seconds=settings.model_timeout_seconds,
+    )
+    return GuardedModel(model, transaction_open)
+
+
+def auth_mode(settings: Settings) -> str:
+    """Return how callers are known: as set, else by keys where there is a root key, else not at all."""
+    return settings.auth_mode or ("api_key" if settings.root_key else "dev")
+
+
+@asynccontextmanager
+async def build(settings: Settings, *, database_url: str, model: ChatModel | None = None) -> AsyncIterator[Services]:
+    """Open the database and yield the services; leaving the block gives every connection back.
+
+    database_url: the application's login. model: instead of the one that settings name.
+    Raises: Unavailable when the database cannot be reached, InvalidInput for an unknown tokenizer.
+    """
+    count_tokens = await asyncio.to_thread(build_token_counter, settings.tokenizer)
+    direct = settings.database_direct_url
+    database = await Database.open(
+        database_url,
+        pool_size=settings.pool_size,
+        direct_dsn=direct.get_secret_value() if direct else None,
+    )
+    try:
+        yield _services(settings, database, count_tokens, model or build_model(settings, count_tokens))
+    finally:
+        await database.close()
+
+
+def _services(settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel) -> Services:
+    return Services(
+        database=database,
+        count_tokens=count_tokens,
+        model=model,
+        auth_mode=auth_mode(settings),
+        root_key=settings.root_key.get_secret_value() if settings.root_key else None,
+        sessions=Sessions(database, now=lambda: datetime.now(UTC)),
+        messages=Messages(database, count_tokens),
+        commits=Commits(database, max_attempts=settings.max_attempts),
+        context=Contexts(database, count_tokens),
+        archives=Archives(database),
+        tasks=Tasks(database),
+        working_memory=WorkingMemories(database, model, count_tokens, deadline_seconds=settings.step_deadline_seconds),
+        identity=Identities(database),
+        jobs=Jobs(database, lease_seconds=settings.lease_seconds),
+        health=Health(database, head=migrations.head()),
+        worker_limits=WorkerLimits(settings.worker_slots, settings.lease_seconds, settings.step_deadline_seconds),
+    )

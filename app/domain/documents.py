@@ -1,0 +1,64 @@
+"""A working-memory document as rows know it: which archive it stands after, and how each section got there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.working_memory.sections import SECTIONS, Section
+
+OVERSIZED_BULLETS: Final = 25
+OVERSIZED_TOKENS: Final = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRecord:
+    """One section of one document, with what was asked for it and what a guard made of that."""
+
+    section: Section
+    body: str
+    tokens: int
+    bullets: int
+    requested_op: str
+    applied_op: str
+    changed: bool
+    guard: str | None = None
+    reason: str | None = None
+    tokens_before: int = 0
+    bullets_before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """The working memory after one archive; revision counts corrections by hand."""
+
+    archive_no: int
+    revision: int
+    last_seq: int
+    sections: Mapping[Section, SectionRecord]
+
+    @property
+    def bodies(self) -> dict[Section, str]:
+        return {section: self.sections[section].body for section in SECTIONS if section in self.sections}
+
+    @property
+    def oversized_sections(self) -> list[Section]:
+        """Return the sections a model is asked to shrink; the append-only log is never among them."""
+        return [
+            record.section
+            for record in self.sections.values()
+            if record.section is not Section.ERRORS_AND_CORRECTIONS
+            and (record.bullets > OVERSIZED_BULLETS or record.tokens > OVERSIZED_TOKENS)
+        ]
+
+    @property
+    def tokens(self) -> int:
+        return sum(record.tokens for record in self.sections.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BaseDocument:
+    """What an update builds on: 0, 0 when there is no document yet. last_seq is the newest message it covers."""
+
+    archive_no: int = 0
+    revision: int = 0
+    last_seq: int = 0

@@ -1,0 +1,53 @@
+"""The first half of a commit: seal what is live. No model is asked and no message is touched."""
+
+from app.domain.archives import Sealed, SealResult, Skipped, plan_cut, skip_reason
+from app.domain.errors import InvalidInput, session_not_found
+from app.domain.scope import Scope
+from app.domain.sessions import MAX_KEEP_RECENT
+from app.storage import archives, sessions
+from app.storage.transaction import Database
+
+
+class Commits:
+    """Seal sessions; a worker does the rest."""
+
+    def __init__(self, database: Database, *, max_attempts: int) -> None:
+        self._database = database
+        self._max_attempts = max_attempts
+
+    async def seal(
+        self, scope: Scope, session_name: str, keep_recent_count: int = 0, *, trigger: str = "request"
+    ) -> SealResult:
+        """Archive the live messages but the newest keep_recent_count, and queue the work on them.
+
+        The window is remembered, also when there was nothing to archive. Archive, jobs and counters are one
+        transaction: when this returns the work will be done, whatever happens to this process.
+
+        Raises: NotFound, InvalidInput, Unavailable.
+        """
+        if not 0 <= keep_recent_count <= MAX_KEEP_RECENT:
+            raise InvalidInput(
+                f"keep_recent_count must be between 0 and {MAX_KEEP_RECENT}.", {"field": "keep_recent_count"}
+            )
+        async with self._database.transaction(scope) as tx:
+            session = await sessions.lock(tx, scope, session_name)
+            if session is None:
+                raise session_not_found(session_name)
+            wanted = session.last_seq - keep_recent_count
+            pairs = await archives.torn_tool_calls(tx, scope, session.id, wanted) if wanted > session.sealed_seq else []
+            cut = plan_cut(
+                sealed_seq=session.sealed_seq,
+                last_seq=session.last_seq,
+                keep_recent_count=keep_recent_count,
+                pairs=pairs,
+            )
+            sealed: Sealed | None = await archives.seal(
+                tx,
+                scope,
+                session.id,
+                cut,
+                keep_recent_count=keep_recent_count,
+                trigger=trigger,
+                max_attempts=self._max_attempts,
+            )
+            return sealed or Skipped(skip_reason(live_count=session.live_count))

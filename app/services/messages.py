@@ -1,0 +1,32 @@
+"""Use cases of messages."""
+
+from collections.abc import Sequence
+
+from app.domain.messages import Appended, NewMessage, countable_text
+from app.domain.scope import Scope
+from app.domain.sessions import check_session_name
+from app.domain.tokens import TokenCounter
+from app.storage import messages
+from app.storage.transaction import Database
+
+
+class Messages:
+    """Append messages: counted, in order, all of them or none."""
+
+    def __init__(self, database: Database, count_tokens: TokenCounter) -> None:
+        self._database = database
+        self._count_tokens = count_tokens
+
+    async def append(self, scope: Scope, session_name: str, new: Sequence[NewMessage]) -> Appended:
+        """Store messages at the end of a session, which is made with the first of them.
+
+        When this returns the messages are durable. A message whose client_message_id is known already is not stored
+        again and answers its first seq.
+
+        Raises: Conflict when a client_message_id was used with another body, InvalidInput or Forbidden for a session
+        name that cannot be, Unavailable.
+        """
+        check_session_name(session_name)
+        counts = [self._count_tokens(countable_text(message.parts)) for message in new]
+        async with self._database.statement(scope) as statement:
+            return await messages.append(statement, scope, session_name, new, counts)

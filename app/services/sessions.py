@@ -1,0 +1,89 @@
+"""Use cases of sessions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import AlreadyExists, NotFound, session_not_found
+from app.domain.scope import Scope
+from app.domain.sessions import Session, SpentTokens, check_session_name, new_session_name
+from app.storage import sessions
+from app.storage.transaction import Database, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    """A session and what models cost for it."""
+
+    session: Session
+    spent: SpentTokens
+
+
+class Sessions:
+    """Make, find, list and delete sessions."""
+
+    def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._now = now
+
+    async def create(
+        self,
+        scope: Scope,
+        name: str | None = None,
+        *,
+        memory_policy: Mapping[str, object] | None = None,
+        auto_commit_policy: Mapping[str, object] | None = None,
+        memory_extraction_config: Mapping[str, object] | None = None,
+    ) -> Session:
+        """Return a new session, under a fresh name where none is given.
+
+        Raises: AlreadyExists, InvalidInput or Forbidden for a name that cannot be.
+        """
+        chosen = new_session_name(self._now()) if name is None else check_session_name(name)
+        async with self._database.transaction(scope) as tx:
+            made = await sessions.create(
+                tx,
+                scope,
+                chosen,
+                memory_policy=memory_policy,
+                auto_commit_policy=auto_commit_policy,
+                memory_extraction_config=memory_extraction_config,
+            )
+            if not made:
+                raise AlreadyExists(f"Session already exists: {chosen}", {"type": "session", "resource": chosen})
+            return await _require(tx, scope, chosen)
+
+    async def list_recent(self, scope: Scope, *, limit: int = 1000) -> list[Session]:
+        """Return the caller's sessions, the one that spoke last first."""
+        async with self._database.transaction(scope) as tx:
+            return await sessions.list_recent(tx, scope, limit=limit)
+
+    async def describe(self, scope: Scope, name: str, *, auto_create: bool = False) -> SessionDetails:
+        """Return a session with its costs, making it where auto_create says so.
+
+        Raises: NotFound.
+        """
+        async with self._database.transaction(scope) as tx:
+            session = await sessions.get(tx, scope, name)
+            if session is None and auto_create:
+                await sessions.create(tx, scope, check_session_name(name))
+                session = await sessions.get(tx, scope, name)
+            if session is None:
+                raise NotFound(f"Session {name} not found", {"type": "session", "resource": name})
+            return SessionDetails(session, await sessions.spent_tokens(tx, scope, session.id))
+
+    async def delete(self, scope: Scope, name: str) -> None:
+        """Remove a session with its messages, archives, documents and jobs.
+
+        Raises: NotFound.
+        """
+        async with self._database.transaction(scope) as tx:
+            if not await sessions.delete(tx, scope, name):
+                raise session_not_found(name)
+
+
+async def _require(tx: Transaction, scope: Scope, name: str) -> Session:
+    session = await sessions.get(tx, scope, name)
+    if session is None:
+        raise session_not_found(name)
+    return session

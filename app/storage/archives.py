@@ -1,0 +1,167 @@
+"""Archives as rows: sealing, reading, cancelling."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from app.domain.archives import Archive, Sealed, StepOutcome, ToolPair
+from app.domain.jobs import StepReport
+from app.domain.scope import Scope
+from app.domain.tasks import Task
+from app.storage import tables as t
+from app.storage.transaction import Transaction
+
+_COLUMNS: Final = tuple(
+    t.archives.c[name]
+    for name in (
+        "session_id", "archive_no", "task_id", "first_seq", "last_seq", "tokens", "trigger", "status", "outcome",
+        "working_memory", "long_term_memory", "embedding", "abstract", "has_document", "document_revision",
+        "document_source", "document_provider", "covers_from_seq", "created_at", "started_at", "finished_at",
+    )
+)  # fmt: skip
+_SEAL: Final = sa.text(
+    "SELECT archive_no, task_id FROM cairn.seal_archive("
+    ":account, :session, :cut, :keep, :trigger, :working_memory, :long_term_memory, :max_attempts)"
+)
+_TORN: Final = sa.text("SELECT call_seq, result_seq FROM cairn.torn_tool_calls(:account, :session, :cut)")
+_CANCEL: Final = sa.text("SELECT cairn.cancel_archive(:account, :session, :archive)")
+
+
+def _archive(row: Mapping[Any, Any]) -> Archive:
+    values = dict(row)
+    values["working_memory"] = StepOutcome(values["working_memory"])
+    values["long_term_memory"] = StepOutcome(values["long_term_memory"])
+    return Archive(**values)
+
+
+def _of(scope: Scope, session_id: int) -> sa.ColumnElement[bool]:
+    return sa.and_(t.archives.c.account_id == scope.account_id, t.archives.c.session_id == session_id)
+
+
+async def torn_tool_calls(tx: Transaction, scope: Scope, session_id: int, cut: int) -> list[ToolPair]:
+    """Return the pairs of call and result that a cut after message `cut` would tear, directly or by moving back."""
+    rows = await tx.execute(_TORN, {"account": scope.account_id, "session": session_id, "cut": cut})
+    return [ToolPair(row.call_seq, row.result_seq) for row in rows]
+
+
+async def seal(
+    tx: Transaction, scope: Scope, session_id: int, cut: int, *, keep_recent_count: int, trigger: str, max_attempts: int
+) -> Sealed | None:
+    """Archive the live messages up to `cut` and queue the work; None when there were none.
+
+    Call with the session locked and the cut planned in the same transaction. The window is remembered either way.
+    """
+    arguments = {
+        "account": scope.account_id,
+        "session": session_id,
+        "cut": cut,
+        "keep": keep_recent_count,
+        "trigger": trigger,
+        "working_memory": True,
+        "long_term_memory": False,
+        "max_attempts": max_attempts,
+    }
+    row = (await tx.execute(_SEAL, arguments)).one()
+    return None if row.archive_no is None else Sealed(row.archive_no, row.task_id)
+
+
+async def get(tx: Transaction, scope: Scope, session_id: int, archive_no: int) -> Archive | None:
+    query = sa.select(*_COLUMNS).where(_of(scope, session_id), t.archives.c.archive_no == archive_no)
+    row = (await tx.execute(query)).mappings().one_or_none()
+    return _archive(row) if row else None
+
+
+async def list_all(tx: Transaction, scope: Scope, session_id: int) -> list[Archive]:
+    """Return the archives of a session, the oldest first."""
+    query = sa.select(*_COLUMNS).where(_of(scope, session_id)).order_by(t.archives.c.archive_no)
+    return [_archive(row) for row in (await tx.execute(query)).mappings()]
+
+
+async def newest_with_document(
+    tx: Transaction, scope: Scope, session_id: int, *, before: int | None = None
+) -> Archive | None:
+    """Return the newest archive that has a document, of those before archive number `before` where given."""
+    query = sa.select(*_COLUMNS).where(_of(scope, session_id), t.archives.c.has_document)
+    if before is not None:
+        query = query.where(t.archives.c.archive_no < before)
+    newest = query.order_by(t.archives.c.archive_no.desc()).limit(1)
+    row = (await tx.execute(newest)).mappings().one_or_none()
+    return _archive(row) if row else None
+
+
+async def cancel(tx: Transaction, scope: Scope, archive: Archive) -> int:
+    """End the steps that wait and ask the running ones to stop; return how many there were."""
+    arguments = {"account": scope.account_id, "session": archive.session_id, "archive": archive.archive_no}
+    return int((await tx.execute(_CANCEL, arguments)).scalar_one())
+
+
+async def get_task(tx: Transaction, scope: Scope, task_id: UUID) -> Task | None:
+    """Return the caller's task of that id."""
+    tasks = await _tasks(tx, scope, t.archives.c.task_id == task_id, limit=1)
+    return tasks[0] if tasks else None
+
+
+async def list_tasks(
+    tx: Transaction, scope: Scope, *, session_name: str | None, status: str | None, limit: int
+) -> list[Task]:
+    """Return the caller's tasks, the newest first; status is the archive's."""
+    wanted: list[sa.ColumnElement[bool]] = [sa.true()]
+    if session_name is not None:
+        wanted.append(t.sessions.c.name == session_name)
+    if status is not None:
+        wanted.append(t.archives.c.status == status)
+    return await _tasks(tx, scope, sa.and_(*wanted), limit=limit)
+
+
+async def _tasks(tx: Transaction, scope: Scope, wanted: sa.ColumnElement[bool], *, limit: int) -> list[Task]:
+    query = (
+        sa.select(*_COLUMNS, t.sessions.c.name)
+        .join_from(
+            t.archives,
+            t.sessions,
+            sa.and_(t.sessions.c.account_id == t.archives.c.account_id, t.sessions.c.id == t.archives.c.session_id),
+        )
+        .where(t.archives.c.account_id == scope.account_id, t.sessions.c.user_id == scope.user_id, wanted)
+        .order_by(t.archives.c.created_at.desc(), t.archives.c.session_id, t.archives.c.archive_no.desc())
+        .limit(limit)
+    )
+    found = []
+    for row in (await tx.execute(query)).mappings():
+        values = dict(row)
+        name = values.pop("name")
+        found.append((_archive(values), name))
+    steps = await _steps(tx, scope, [(archive.session_id, archive.archive_no) for archive, _ in found])
+    return [
+        Task(archive, name, tuple(steps.get((archive.session_id, archive.archive_no), ()))) for archive, name in found
+    ]
+
+
+async def _steps(
+    tx: Transaction, scope: Scope, archives: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], list[StepReport]]:
+    if not archives:
+        return {}
+    j = t.jobs.c
+    query = (
+        sa.select(j.session_id, j.archive_no, j.kind, j.state, j.outcome, j.attempts, j.error_class, j.error_text,
+                  j.started_at, j.finished_at, j.cancel_asked)
+        .where(j.account_id == scope.account_id, sa.tuple_(j.session_id, j.archive_no).in_(archives))
+        .order_by(j.id)
+    )  # fmt: skip
+    found: dict[tuple[int, int], list[StepReport]] = {}
+    for row in await tx.execute(query):
+        report = StepReport(
+            step=row.kind,
+            state=row.state,
+            outcome=row.outcome,
+            attempts=row.attempts,
+            error_class=row.error_class,
+            error_text=row.error_text,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+            cancel_asked=row.cancel_asked,
+        )
+        found.setdefault((row.session_id, row.archive_no), []).append(report)
+    return found

@@ -1,0 +1,125 @@
+"""Messages as rows: the append that is one round trip, and the reads."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+import psycopg
+import sqlalchemy as sa
+
+from app.domain.errors import Conflict, session_not_found
+from app.domain.messages import (
+    Appended,
+    MessageRole,
+    NewMessage,
+    StoredMessage,
+    body_sha256,
+    is_user_turn,
+    tool_uses,
+)
+from app.domain.scope import Scope
+from app.storage import tables as t
+from app.storage.failures import OTHER_BODY, SESSION_MISSING, sqlstate
+from app.storage.transaction import Statement, Transaction
+
+APPEND: Final = """
+    SELECT seqs, added, live_count, pending_tokens FROM cairn.append_messages(
+      %s, %s, %s, %s, %s::text[], %s::text[]::jsonb[], %s::int[], %s::boolean[],
+      %s::text[], %s::text[], %s::timestamptz[], %s::text[]::jsonb[],
+      %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[])
+"""
+
+
+async def append(
+    statement: Statement,
+    scope: Scope,
+    session_name: str,
+    messages: Sequence[NewMessage],
+    token_counts: Sequence[int],
+    *,
+    create_session: bool = True,
+) -> Appended:
+    """Append messages in one round trip; the session is made with the first of them.
+
+    Raises: NotFound when the session must exist and does not, Conflict when a client_message_id was used before with
+    another body (then none of the messages is stored).
+    """
+    try:
+        rows = await statement.rows(
+            APPEND, _arguments(scope, session_name, messages, token_counts, create_session=create_session)
+        )
+    except psycopg.Error as error:
+        state = sqlstate(error)
+        if state == SESSION_MISSING:
+            raise session_not_found(session_name) from error
+        if state == OTHER_BODY:
+            raise _other_body(messages) from error
+        raise
+    seqs, added, live_count, pending_tokens = rows[0]
+    return Appended(tuple(seqs), added, live_count, pending_tokens)
+
+
+def _other_body(messages: Sequence[NewMessage]) -> Conflict:
+    ids = [message.client_message_id for message in messages if message.client_message_id]
+    return Conflict(
+        "A client_message_id of this request was used before with another body; nothing was stored. "
+        "Send a new id for a new message, or the same body to repeat one.",
+        {"field": "client_message_id", "client_message_ids": ids},
+    )
+
+
+def _arguments(
+    scope: Scope,
+    session_name: str,
+    messages: Sequence[NewMessage],
+    token_counts: Sequence[int],
+    *,
+    create_session: bool,
+) -> tuple[object, ...]:
+    uses = tool_uses(messages)
+    with_ids = any(message.client_message_id for message in messages)
+    return (
+        scope.user_id,
+        session_name,
+        create_session,
+        [message.role.value for message in messages],
+        [orjson.dumps(message.parts).decode() for message in messages],
+        list(token_counts),
+        [is_user_turn(message) for message in messages],
+        _or_null([message.peer_id for message in messages]),
+        _or_null([message.origin for message in messages]),
+        _or_null([message.said_at for message in messages]),
+        _or_null([orjson.dumps(m.attributes).decode() if m.attributes else None for m in messages]),
+        [message.client_message_id for message in messages] if with_ids else None,
+        [body_sha256(message) if message.client_message_id else None for message in messages] if with_ids else None,
+        [use.position + 1 for use in uses] if uses else None,
+        [use.tool_id for use in uses] if uses else None,
+        [use.is_result for use in uses] if uses else None,
+    )
+
+
+def _or_null(values: list[Any]) -> list[Any] | None:
+    """Return NULL for a column no message has a value for: most appends send eight short arrays instead of twelve."""
+    return values if any(value is not None for value in values) else None
+
+
+async def list_range(
+    tx: Transaction, scope: Scope, session_id: int, first_seq: int, last_seq: int
+) -> list[StoredMessage]:
+    """Return the messages first_seq … last_seq in order, both ends included."""
+    m = t.messages.c
+    query = (
+        sa.select(m.seq, m.message_id, m.role, m.peer_id, m.origin, m.parts, m.attributes, m.tokens, m.said_at)
+        .where(m.account_id == scope.account_id, m.session_id == session_id, m.seq.between(first_seq, last_seq))
+        .order_by(m.seq)
+    )
+    return [stored_message(row) for row in (await tx.execute(query)).mappings()]
+
+
+def stored_message(row: Mapping[Any, Any]) -> StoredMessage:
+    """Return the message a row holds; archive_no where the query has it."""
+    values = dict(row)
+    values["role"] = MessageRole(values["role"])
+    values["parts"] = tuple(values["parts"])
+    values["attributes"] = values["attributes"] or {}
+    return StoredMessage(**values)

@@ -1,0 +1,189 @@
+"""The only way to the database: two doors, two pools, one place that begins and commits.
+
+    transaction(tenant)  several statements that happen together or not at all
+    statement(tenant)    one call of a SQL function: one round trip on an autocommit connection
+
+Both set the tenant for row-level security. A transaction does not nest: when its block is left, the rows are durable.
+While a block is open `transaction_open()` is true, and whoever would wait for a network refuses to.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, Protocol, TypeAlias
+
+import psycopg
+import sqlalchemy as sa
+from psycopg_pool import AsyncConnectionPool
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from app.domain.errors import Unavailable
+from app.storage.failures import translated
+from app.storage.migrations import sqlalchemy_url
+
+Transaction: TypeAlias = AsyncConnection
+
+_SET_TENANT: Final = sa.text("SELECT set_config('cairn.account_id', :account_id, true)")
+_TIMEOUTS: Final = {
+    "lock_timeout": "10s",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+_POOL_WAIT_SECONDS: Final = 10.0
+_open: ContextVar[bool] = ContextVar("transaction_open", default=False)
+
+
+class Tenant(Protocol):
+    """Whatever names an account: a Scope, or an administrator's view of one account."""
+
+    @property
+    def account_id(self) -> int: ...
+
+
+class NestedTransaction(RuntimeError):
+    """A programming error: a second transaction was asked for inside an open one."""
+
+
+class Statement:
+    """An autocommit connection on which one SQL function is called."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], tenant: Tenant | None) -> None:
+        self._connection = connection
+        self._tenant = tenant
+
+    async def rows(self, query: str, arguments: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one function call.
+
+        The function gets the account as its first argument, where there is a tenant, and sets it before it reads
+        anything; functions without a tenant are definers and check for themselves.
+        """
+        prefix = () if self._tenant is None else (self._tenant.account_id,)
+        cursor = await self._connection.execute(query, (*prefix, *arguments))
+        return await cursor.fetchall()
+
+
+class Database:
+    """Both pools of one process. Made by `Database.open`, ended by `close`."""
+
+    def __init__(self, engine: AsyncEngine, pool: AsyncConnectionPool[Any], direct_dsn: str) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._direct_dsn = direct_dsn
+
+    @classmethod
+    async def open(cls, dsn: str, *, pool_size: int = 10, direct_dsn: str | None = None) -> "Database":
+        """Open both pools, at most pool_size connections each.
+
+        dsn: the application's login. A login that could see past row-level security works as cairn_app instead.
+        direct_dsn: an address past a transaction pooler, for LISTEN; giving it turns prepared statements off on dsn.
+        Raises: Unavailable when the server cannot be reached.
+        """
+        pooled = direct_dsn is not None
+        with translated():
+            step_down = await _sees_past_row_security(direct_dsn or dsn)
+        options: dict[str, Any] = {"application_name": "cairn"}
+        if not pooled:
+            values = {**_TIMEOUTS, **({"role": "cairn_app"} if step_down else {})}
+            options["options"] = " ".join(f"-c {name}={value}" for name, value in values.items())
+        prepare: dict[str, Any] = {"prepare_threshold": None} if pooled else {}
+        engine = create_async_engine(
+            sqlalchemy_url(dsn),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=_POOL_WAIT_SECONDS,
+            pool_pre_ping=False,
+            connect_args={**options, **prepare},
+        )
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+            dsn,
+            min_size=min(2, pool_size),
+            max_size=pool_size,
+            timeout=_POOL_WAIT_SECONDS,
+            kwargs={"autocommit": True, **options, **prepare},
+            check=None,
+            open=False,
+            name="statements",
+        )
+        with translated():
+            await pool.open(wait=True, timeout=_POOL_WAIT_SECONDS)
+        return cls(engine, pool, direct_dsn or dsn)
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        await self._pool.close()
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def transaction(self, tenant: Tenant | None, *, snapshot: bool = False) -> AsyncIterator[Transaction]:
+        """Open one transaction for a tenant; leaving the block commits, an exception rolls back.
+
+        tenant: None only where no user data is touched (readiness, the queue's definer functions).
+        snapshot: one REPEATABLE READ picture, read only.
+        Raises: Unavailable when the database is busy or gone, NestedTransaction inside an open block.
+        """
+        with _marked_open(), translated():
+            async with self._engine.connect() as connection:
+                if snapshot:
+                    await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                async with connection.begin():
+                    if tenant is not None:
+                        await connection.execute(_SET_TENANT, {"account_id": str(tenant.account_id)})
+                    yield connection
+
+    @asynccontextmanager
+    async def statement(self, tenant: Tenant | None) -> AsyncIterator[Statement]:
+        """Open the one-round-trip door.
+
+        Raises: Unavailable when the database is busy or gone, NestedTransaction inside an open block.
+        """
+        with _marked_open(), translated():
+            async with self._pool.connection() as connection:
+                yield Statement(connection, tenant)
+
+    @asynccontextmanager
+    async def notifications(self, *channels: str) -> AsyncIterator[AsyncIterator[str]]:
+        """Yield the names of channels as they are notified, on a connection of its own that no pooler stands before.
+
+        Raises: Unavailable when the connection breaks; whoever listens opens the door again and polls meanwhile.
+        """
+        with translated():
+            connection = await psycopg.AsyncConnection.connect(
+                self._direct_dsn, autocommit=True, application_name="cairn-listen"
+            )
+            async with connection:
+                for channel in channels:
+                    await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
+                yield _channels(connection)
+
+
+def transaction_open() -> bool:
+    """Return whether the running task holds a database connection at this moment."""
+    return _open.get()
+
+
+async def _channels(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[str]:
+    async for notification in connection.notifies():
+        yield notification.channel
+    raise Unavailable("The connection that listens for notifications was closed.")
+
+
+@contextmanager
+def _marked_open() -> Iterator[None]:
+    if _open.get():
+        raise NestedTransaction("A transaction is open already; hand it down instead of opening another.")
+    token = _open.set(True)
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+async def _sees_past_row_security(dsn: str) -> bool:
+    """Return whether this login must work as cairn_app: superusers and owners would not be held by the policies."""
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        cursor = await connection.execute(
+            "SELECT rolsuper OR rolbypassrls OR pg_has_role(current_user, 'cairn_system', 'MEMBER')"
+            " FROM pg_roles WHERE rolname = current_user"
+        )
+        row = await cursor.fetchone()
+    return bool(row and row[0])
