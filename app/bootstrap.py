@@ -21,7 +21,7 @@ from app.services.jobs import Jobs
 from app.services.messages import Messages
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
-from app.services.working_memory import WorkingMemories
+from app.services.working_memory.working_memories import WorkingMemories
 from app.settings import Settings
 from app.storage import migrations
 from app.storage.transaction import Database, transaction_open

@@ -40,6 +40,13 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class JobTenant:
+    """The account of a job, before anybody knows whose session it is about."""
+
+    account_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepReport:
     """The state of one step's job, for people who ask how a task is doing."""
 

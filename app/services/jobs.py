@@ -3,7 +3,6 @@
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from app.domain.errors import (
@@ -13,15 +12,10 @@ from app.domain.errors import (
     ModelRefused,
     Unavailable,
 )
-from app.domain.jobs import Job, backoff_seconds
+from app.domain.jobs import Job, JobTenant, backoff_seconds
 from app.storage import jobs
 from app.storage.jobs import CANCEL_CHANNEL, JOBS_CHANNEL, HeldJob, StepEnd
 from app.storage.transaction import Database
-
-
-@dataclass(frozen=True, slots=True)
-class _JobTenant:
-    account_id: int
 
 
 class Jobs:
@@ -77,7 +71,7 @@ class Jobs:
             return await jobs.count(statement)
 
     async def _end(self, job: Job, end: StepEnd) -> None:
-        tenant = _JobTenant(job.account_id)
+        tenant = JobTenant(job.account_id)
         async with self._database.transaction(tenant) as tx:
             await jobs.finish_step(tx, tenant, job, end)
 

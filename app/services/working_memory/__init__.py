@@ -1,0 +1,1 @@
+"""The second half of a commit, and reading what came of it."""

@@ -1,0 +1,127 @@
+"""Fold an archive into the working memory, and read the newest one.
+
+    a  one transaction: read the base document, the messages it does not cover, what waits, an answer kept earlier
+    b  no transaction: ask the model, unless an answer was kept; keep what it said and what it cost
+    c  one transaction: merge, write the seven sections, what waits, and the end of the step
+
+A crash anywhere repeats b at most, never half of c.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.archives import Archive, StepOutcome
+from app.domain.documents import SectionRecord, StoredDocument
+from app.domain.errors import JobLost, StaleDocument, session_not_found
+from app.domain.jobs import Job
+from app.domain.scope import Scope
+from app.domain.tokens import TokenCounter
+from app.domain.working_memory.deferral import DeferredItem
+from app.domain.working_memory.document import abstract
+from app.domain.working_memory.items import count_bullets
+from app.domain.working_memory.merge import MergeResult, merge
+from app.domain.working_memory.sections import Section
+from app.providers.ports import ChatModel
+from app.services.working_memory.asking import STEP, Asking, Reading
+from app.services.working_memory.material import Material, read_material
+from app.storage import archives, jobs, sessions, working_memory
+from app.storage.jobs import StepEnd
+from app.storage.transaction import Database
+
+_MERGES: Final = 3
+"""How often an answer is merged when the base moves under it; the model is asked once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentWorkingMemory:
+    """The newest document of a session, the archive it stands after, and what waits outside it."""
+
+    document: StoredDocument | None
+    archive: Archive | None
+    deferred: tuple[DeferredItem, ...]
+
+
+class WorkingMemories:
+    """Read working memories, and bring them up to date for the worker."""
+
+    def __init__(
+        self, database: Database, model: ChatModel, count_tokens: TokenCounter, *, deadline_seconds: float
+    ) -> None:
+        self._database = database
+        self._asking = Asking(database, model, deadline_seconds=deadline_seconds)
+        self._count_tokens = count_tokens
+
+    async def current(self, scope: Scope, session_name: str) -> CurrentWorkingMemory:
+        """Return the newest document, or that there is none yet. Raises NotFound."""
+        async with self._database.transaction(scope, snapshot=True) as tx:
+            session = await sessions.get(tx, scope, session_name)
+            if session is None:
+                raise session_not_found(session_name)
+            base = await working_memory.base_document(tx, scope, session.id)
+            return CurrentWorkingMemory(
+                document=await working_memory.get(tx, scope, session.id, base),
+                archive=await archives.get(tx, scope, session.id, base.archive_no) if base.archive_no else None,
+                deferred=tuple(await working_memory.waiting_items(tx, scope, session.id)),
+            )
+
+    async def process(self, job: Job) -> None:
+        """Run the working-memory step of one archive to its end.
+
+        Raises: JobLost when the job is no longer ours, ModelUnavailable, ModelRefused, ModelAnswerUnusable,
+        StaleDocument, Unavailable; the step is then as it was.
+        """
+        material = await read_material(self._database, job, STEP)
+        reading = await self._asking.ask(job, material)
+        for merges_left in reversed(range(_MERGES)):
+            try:
+                return await self._apply(job, material, reading)
+            except StaleDocument:
+                if not merges_left:
+                    raise
+                material = await read_material(self._database, job, STEP)
+
+    async def _apply(self, job: Job, material: Material, reading: Reading) -> None:
+        before = material.document.bodies if material.document else None
+        merged = merge(before, reading.ops, count_tokens=self._count_tokens, deferred=material.deferred)
+        session_id, archive_no = material.archive.session_id, material.archive.archive_no
+        end = StepEnd(
+            outcome=_outcome(merged).value,
+            base=material.base,
+            abstract=abstract(merged.bodies),
+            source=reading.source,
+            provider=reading.provider,
+        )
+        records = self._records(merged, material.document)
+        admitted = [item for item in material.deferred if item not in set(merged.deferred)]
+        fresh = [item for item in merged.deferred if item not in set(material.deferred)]
+        async with self._database.transaction(material.scope) as tx:
+            if not await jobs.finish_step(tx, material.scope, job, end):
+                raise JobLost("The lease of this job has passed to another worker.")
+            await working_memory.save(tx, material.scope, session_id, archive_no, records)
+            await working_memory.admit(tx, material.scope, session_id, archive_no, admitted)
+            await working_memory.defer(tx, material.scope, session_id, archive_no, fresh)
+
+    def _records(self, merged: MergeResult, before: StoredDocument | None) -> dict[Section, SectionRecord]:
+        records = {}
+        for decision in merged.decisions:
+            body = merged.bodies[decision.section]
+            old = before.sections.get(decision.section) if before else None
+            records[decision.section] = SectionRecord(
+                section=decision.section,
+                body=body,
+                tokens=self._count_tokens(body),
+                tokens_before=old.tokens if old else 0,
+                bullets=count_bullets(body),
+                bullets_before=old.bullets if old else 0,
+                requested_op=decision.requested,
+                applied_op=decision.applied,
+                guard=decision.guard or None,
+                reason=decision.reason or None,
+                changed=decision.changed,
+            )
+        return records
+
+
+def _outcome(merged: MergeResult) -> StepOutcome:
+    changed = any(decision.changed for decision in merged.decisions)
+    return StepOutcome.APPLIED if changed else StepOutcome.NOTHING_TO_REMEMBER
