@@ -10,6 +10,7 @@ from app.embedded.binaries import find_binaries
 from app.embedded.data_folder import SUPERUSER, ClusterFailed
 from app.embedded.passwords import Passwords
 from app.embedded.postmaster import answers, read_postmaster
+from app.embedded.privileges import ALL_WAYS, How
 from app.embedded.supervisor import Supervisor
 
 POLL_SECONDS = 0.02
@@ -33,12 +34,19 @@ class Cluster:
         pg_bin: Path | None = None,
         max_connections: int = DEFAULT_CONNECTIONS,
         durable: bool = True,
+        ways: tuple[How, ...] = ALL_WAYS,
     ) -> None:
+        """Prepare; nothing is started yet.
+
+        pg_bin: folder with the programs, found where it is None. ways: how root may hand the server to somebody else.
+        durable=False is for tests whose data may be lost when the machine crashes.
+        """
         self.folder = home.expanduser().absolute() / "postgres"
         self.passwords = Passwords(self.folder / "passwords")
         self._pg_bin = pg_bin
         self._max_connections = max_connections
         self._durable = durable
+        self._ways = ways
         self._supervisor: Supervisor | None = None
         self._port = 0
 
@@ -75,6 +83,7 @@ class Cluster:
             password=self.passwords.ensure(SUPERUSER),
             max_connections=self._max_connections,
             durable=self._durable,
+            ways=self._ways,
         )
         self._supervisor.start()
         try:
@@ -103,6 +112,7 @@ class Cluster:
         password = self.passwords.ensure(SUPERUSER)
         deadline = time.monotonic() + timeout_seconds
         pause = threading.Event()
+        supervisor.decided.wait(timeout_seconds)
         while time.monotonic() < deadline:
             if supervisor.failure is not None:
                 raise supervisor.failure

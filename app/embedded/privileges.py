@@ -15,6 +15,7 @@ from app.embedded import launch
 from app.embedded.binaries import Binaries
 
 How: TypeAlias = Literal["plain", "namespace", "setuid"]
+ALL_WAYS: tuple[How, ...] = ("plain", "namespace", "setuid")
 PLAIN_USERS = ("nobody", "postgres", "daemon")
 PROGRAM_SECONDS = 300
 
@@ -60,7 +61,7 @@ class RunAs:
                 os.chown(os.path.join(place, name), self.file_uid, self.file_gid, follow_symlinks=False)
 
 
-def choose_run_as(binaries: Binaries, home: Path, allowed: tuple[How, ...] = ("plain", "namespace", "setuid")) -> RunAs:
+def choose_run_as(binaries: Binaries, home: Path, allowed: tuple[How, ...] = ALL_WAYS) -> RunAs:
     """Return the first way that really starts `postgres` from where it lies and reaches `home`.
 
     A user namespace comes before a change of user: files stay those of the caller.

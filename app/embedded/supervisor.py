@@ -15,7 +15,7 @@ from app.embedded.binaries import Binaries
 from app.embedded.data_folder import ClusterFailed, ensure_data_folder, server_environment
 from app.embedded.owner_lock import OwnerLock
 from app.embedded.postmaster import Postmaster, is_alive, read_postmaster, release_zombie
-from app.embedded.privileges import NoUsableUser, RunAs, choose_run_as, copy_binaries
+from app.embedded.privileges import How, NoUsableUser, RunAs, choose_run_as, copy_binaries
 from app.embedded.server_settings import server_settings
 
 POLL_SECONDS = 0.25
@@ -36,16 +36,27 @@ class Supervisor(threading.Thread):
     that nobody waits for stays a zombie that keeps the next one from starting.
     """
 
-    def __init__(self, folder: Path, binaries: Binaries, *, password: str, max_connections: int, durable: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        binaries: Binaries,
+        *,
+        password: str,
+        max_connections: int,
+        durable: bool,
+        ways: tuple[How, ...],
+    ) -> None:
         super().__init__(name="cairn-postgres", daemon=True)
         self.failure: AppError | None = None
         self.owner = False
+        self.decided = threading.Event()
         self._folder = folder
         self._data = folder / "data"
         self._binaries = binaries
         self._password = password
         self._max_connections = max_connections
         self._durable = durable
+        self._ways = ways
         self._port: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._ending = threading.Event()
@@ -71,9 +82,12 @@ class Supervisor(threading.Thread):
         lock = OwnerLock(self._folder / "owner.lock")
         try:
             while not self._ending.is_set():
-                if lock.acquire_now():
+                self.owner = lock.acquire_now()
+                self.decided.set()
+                if self.owner:
                     lock.write(str(os.getpid()))
                     self._keep_running()
+                    self._end_orphan()
                 else:
                     self._ending.wait(POLL_SECONDS)
         except AppError as error:
@@ -85,12 +99,11 @@ class Supervisor(threading.Thread):
 
     def _keep_running(self) -> None:
         run_as = self._prepare()
-        self.owner = True
         pause, unexplained = FIRST_PAUSE_SECONDS, 0
         while not self._ending.is_set():
-            orphan = read_postmaster(self._data)
-            if orphan is not None and orphan.ready and is_alive(orphan.pid):
-                self._adopt(orphan)
+            orphan = self._orphan()
+            if orphan is not None:
+                self._watch(orphan)
                 continue
             began = time.monotonic()
             words = self._run_once(run_as)
@@ -107,10 +120,10 @@ class Supervisor(threading.Thread):
 
     def _prepare(self) -> RunAs:
         try:
-            run_as = choose_run_as(self._binaries, self._folder)
+            run_as = choose_run_as(self._binaries, self._folder, self._ways)
         except NoUsableUser:
             self._binaries = copy_binaries(self._binaries, self._folder)
-            run_as = choose_run_as(self._binaries, self._folder)
+            run_as = choose_run_as(self._binaries, self._folder, self._ways)
         ensure_data_folder(self._data, self._binaries, run_as, self._password)
         return run_as
 
@@ -166,18 +179,26 @@ class Supervisor(threading.Thread):
             file.write_text(str(port))
             return port
 
-    def _adopt(self, orphan: Postmaster) -> None:
-        """Look after a server whose process was killed without taking the server along."""
+    def _orphan(self) -> Postmaster | None:
+        """Return a server that runs on our data although the process that started it is gone."""
+        state = read_postmaster(self._data)
+        return state if state is not None and state.ready and is_alive(state.pid) else None
+
+    def _watch(self, orphan: Postmaster) -> None:
         log.info("postgres_adopted", pid=orphan.pid)
-        while is_alive(orphan.pid) and read_postmaster(self._data) == orphan:
-            if self._ending.wait(POLL_SECONDS):
-                _signal(orphan.pid)
-                while is_alive(orphan.pid) and read_postmaster(self._data) is not None:
-                    threading.Event().wait(POLL_SECONDS)
-                return
+        while self._orphan() == orphan and not self._ending.is_set():
+            self._ending.wait(POLL_SECONDS)
+
+    def _end_orphan(self) -> None:
+        orphan = self._orphan()
+        if orphan is not None:
+            _interrupt(orphan.pid)
+            pause = threading.Event()
+            while is_alive(orphan.pid):
+                pause.wait(POLL_SECONDS)
 
 
-def _signal(pid: int) -> None:
+def _interrupt(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGINT)
     except ProcessLookupError:
