@@ -209,7 +209,7 @@ def _ops_of(value: object, layer: int = 0) -> dict[Section, SectionOp]:
         decoded = next(iter(_text_decodings(value)), None)
         return _ops_of(decoded[0], layer + 1) if decoded else recover_ops(value)
     if isinstance(value, list):
-        return next((ops for part in value[:_MOST_LAYERS] if (ops := _ops_of(part, layer + 1))), {})
+        return next(filter(None, (_ops_of(part, layer + 1) for part in value[:_MOST_LAYERS])), {})
     if not isinstance(value, Mapping):
         return {}
     ops: dict[Section, SectionOp] = {}

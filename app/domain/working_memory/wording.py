@@ -145,3 +145,11 @@ def stem(word: str) -> str:
     if folded.isascii() and folded.endswith("ed") and len(folded) > 5:
         return folded[:-2]
     return folded
+
+
+_TITLE_TOKEN: Final = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:\.[^\W_{CJK}]+)*")
+
+
+def title_tokens(text: str) -> list[str]:
+    """Return folded words in which inner dots stay, so that 'v2.1' and 'node.js' are one."""
+    return _TITLE_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
