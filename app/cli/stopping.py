@@ -13,11 +13,18 @@ def leave_on_sigterm() -> None:
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event of the running loop that SIGINT and SIGTERM set."""
+    """Return an event of the running loop that SIGINT and SIGTERM set; a second signal cancels the running task."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+
+    def on_signal() -> None:
+        if stop.is_set() and task is not None:
+            task.cancel()
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, on_signal)
     return stop
 
 

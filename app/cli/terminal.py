@@ -1,5 +1,6 @@
 """What all commands share when they talk to people: settings, colours, and failures without a traceback."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ def failures_in_words() -> Iterator[None]:
         fail("These settings do not fit:\n  " + "\n  ".join(places))
     except psycopg.OperationalError as error:
         fail(f"The database cannot be reached: {str(error).strip().splitlines()[-1]}")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(INTERRUPTED)
 
 
