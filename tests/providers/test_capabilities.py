@@ -1,0 +1,63 @@
+"""Stepping down from one way of asking to the next, and schemas for servers that know no oneOf."""
+
+import jsonschema
+import pytest
+
+from app.domain.working_memory.schema import create_parameters, update_parameters
+from app.domain.working_memory.sections import SECTIONS
+from app.providers.capabilities import Capability, Transport, without_one_of
+
+
+@pytest.mark.parametrize(
+    ("refusal", "before", "after"),
+    [
+        ("'oneOf' is not permitted", Capability(), Capability(one_of=False)),
+        ("Unrecognized schema keyword", Capability(), Capability(one_of=False)),
+        ("Invalid schema", Capability(one_of=False), Capability(Transport.JSON_MODE, one_of=False)),
+        ("tool_choice must be auto or none", Capability(), Capability(Transport.AUTO_TOOL)),
+        ('"auto" tool choice requires --enable-auto-tool-choice', Capability(), Capability(Transport.AUTO_TOOL)),
+        (
+            '"auto" tool choice requires --enable-auto-tool-choice',
+            Capability(Transport.AUTO_TOOL),
+            Capability(Transport.JSON_MODE),
+        ),
+        ("tools param requires --jinja flag", Capability(), Capability(Transport.JSON_MODE)),
+        ("No endpoints found that support tool use", Capability(), Capability(Transport.JSON_MODE)),
+        ("m does not support tools", Capability(misses=2), Capability(Transport.JSON_MODE)),
+        ("response_format json_object unsupported", Capability(Transport.JSON_MODE), Capability(Transport.PLAIN)),
+        ("System role not supported", Capability(), Capability(system_role=False)),
+        ("Something is wrong", Capability(), None),
+        ("m does not support tools", Capability(Transport.JSON_MODE), None),
+        ("response_format unsupported", Capability(Transport.PLAIN), None),
+    ],
+)
+def test_a_refusal_that_names_a_feature_leads_to_the_next_way(
+    refusal: str, before: Capability, after: Capability | None
+) -> None:
+    assert before.after_refusal(refusal) == after
+
+
+def test_stepping_down_always_ends() -> None:
+    everything = "system role, oneOf schema, tool_choice, tools, response_format"
+    capability: Capability | None = Capability()
+    steps = 0
+    while capability is not None:
+        capability = capability.after_refusal(everything)
+        steps += 1
+    assert steps <= 6
+
+
+def test_without_one_of_no_shape_is_lost() -> None:
+    schema = update_parameters()
+    flat = without_one_of(schema)
+    assert "oneOf" not in str(flat)
+    names = [section.value for section in SECTIONS]
+    ops: list[dict[str, object]] = [{"op": "KEEP"}, {"op": "UPDATE", "content": "x"}, {"op": "APPEND", "items": ["x"]}]
+    for op in ops:
+        jsonschema.validate({"sections": {name: op for name in names}}, flat)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"sections": {name: {"op": "DELETE"} for name in names}}, flat)
+
+
+def test_a_schema_without_one_of_stays_as_it_is() -> None:
+    assert without_one_of(create_parameters()) == create_parameters()
