@@ -12,6 +12,7 @@ from app.domain.working_memory.schema import CREATE_TOOL, UPDATE_TOOL, create_pa
 from app.domain.working_memory.sections import SECTIONS
 from app.prompts.working_memory import render_creation, render_update
 from app.providers.ports import ChatModel, ModelAnswer, ModelUsage, ToolRequest, ToolSpec, WorkingMemorySource
+from app.providers.schema_check import schema_fault
 from app.services.working_memory.material import Material
 from app.storage import model_calls
 from app.storage.model_calls import ModelCall, StoredAnswer
@@ -71,7 +72,9 @@ class Asking:
             call = self._call(request, started, outcome="unusable", transport=answer.transport, usage=answer.usage)
             await self._keep(job, material, call, kept, usable=False)
             raise
-        call = self._call(request, started, outcome="usable", transport=answer.transport, usage=answer.usage)
+        fault = schema_fault(answer.content, request.tool.parameters)
+        outcome = "usable" if fault is None else "recovered"
+        call = self._call(request, started, outcome=outcome, transport=answer.transport, usage=answer.usage)
         await self._keep(job, material, call, kept, usable=True)
         return reading
 

@@ -74,11 +74,13 @@ class WorkingMemories:
         reading = await self._asking.ask(job, material)
         for merges_left in reversed(range(_MERGES)):
             try:
-                return await self._apply(job, material, reading)
+                await self._apply(job, material, reading)
             except StaleDocument:
                 if not merges_left:
                     raise
                 material = await read_material(self._database, job, STEP)
+            else:
+                return
 
     async def _apply(self, job: Job, material: Material, reading: Reading) -> None:
         before = material.document.bodies if material.document else None
