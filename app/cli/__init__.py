@@ -8,6 +8,7 @@ from app.cli.import_conversation import import_conversation
 from app.cli.migrate import migrate
 from app.cli.serve import serve
 from app.cli.worker import worker
+from app.cli.working_memory import working_memory
 
 commands = typer.Typer(
     name="cairn",
@@ -20,6 +21,7 @@ commands = typer.Typer(
 for command in (serve, worker, migrate, doctor, demo):
     commands.command()(command)
 commands.command(name="import")(import_conversation)
+commands.add_typer(working_memory, name="wm")
 
 
 def main() -> None:
