@@ -5,8 +5,13 @@ import ast
 from tests.architecture.source_tree import calls, python_files, shown, tree
 
 TRANSACTION = "app/storage/transaction.py"
-ADMINISTRATION = {"app/storage/migrations.py", "app/storage/roles.py", "app/embedded/postmaster.py"}
-"""Roles, databases, migrations, and asking whether the embedded server answers: no user data, no pool yet."""
+ADMINISTRATION = {
+    "app/storage/inspection.py",
+    "app/storage/migrations.py",
+    "app/storage/roles.py",
+    "app/embedded/postmaster.py",
+}
+"""Roles, databases, migrations, `doctor`, and asking whether the embedded server answers: no user data, no pool yet."""
 
 OUTER_EDGES = {"app/worker/loop.py", "app/api/errors.py", "app/api/middleware.py"}
 OPENS_A_CONNECTION = ("connect", "create_engine", "create_async_engine", "AsyncConnectionPool", "ConnectionPool")
@@ -53,7 +58,6 @@ def test_storage_functions_know_whose_rows_they_touch() -> None:
     """A function that takes a transaction takes a scope, a tenant or a job right after it."""
     without_scope = {
         "app/storage/health.py:revision": "asks for the migration only",
-        "app/storage/health.py:recount": "counts within the tenant in force; returns no user data",
     }
     missing = []
     for path in python_files("app/storage"):
