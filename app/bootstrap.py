@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.domain.errors import InvalidInput
 from app.domain.tokens import TokenCounter
 from app.providers.extractive.model import ExtractiveModel
 from app.providers.guarded import GuardedModel
@@ -67,8 +68,11 @@ def build_model(settings: Settings, count_tokens: TokenCounter) -> ChatModel:
     """Return the model that settings name: an OpenAI-compatible one, or the rules where none is named.
 
     It refuses to work while a database transaction is open.
+    Raises: InvalidInput for a model service without the name of a model.
     """
     if settings.model_name is None:
+        if settings.model_base_url or settings.model_api_key:
+            raise InvalidInput("CAIRN_MODEL_BASE_URL or CAIRN_MODEL_API_KEY is set: set CAIRN_MODEL_NAME too.")
         return GuardedModel(ExtractiveModel(count_tokens), transaction_open)
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
     model = OpenAICompatibleModel(
@@ -90,7 +94,7 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
     """Open the database and yield the services; leaving the block gives every connection back.
 
     database_url: the application's login. model: instead of the one that settings name.
-    Raises: Unavailable when the database cannot be reached, InvalidInput for an unknown tokenizer.
+    Raises: Unavailable when the database cannot be reached, InvalidInput for an unknown tokenizer or half a model.
     """
     count_tokens = await asyncio.to_thread(build_token_counter, settings.tokenizer)
     direct = settings.database_direct_url

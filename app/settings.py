@@ -46,7 +46,6 @@ class Settings(BaseSettings):
         description="Address that bypasses a transaction pooler, for LISTEN and migrations; setting it also "
         "turns prepared statements off on CAIRN_DATABASE_URL.",
     )
-    analytics_database_url: SecretStr | None = Field(None, description="Replica that analytics read from.")
     pg_bin: Path | None = Field(None, description="Folder with initdb and postgres to use for the embedded server.")
     pool_size: int = Field(10, ge=1, le=200, description="Connections per process and pool at most.")
 
@@ -61,7 +60,7 @@ class Settings(BaseSettings):
     # The model
     model_base_url: str | None = Field(None, description="Address of an OpenAI-compatible API, with /v1.")
     model_api_key: SecretStr | None = Field(None, description="Key of the model service.")
-    model_name: str | None = Field(None, description="Model to ask; setting it turns the real model on.")
+    model_name: str | None = Field(None, description="Model to ask; without it, rules do a model's job.")
     model_context_tokens: int = Field(128_000, ge=2_000, description="Window of the model, in tokens.")
     model_timeout_seconds: float = Field(120.0, gt=0, description="Longest wait for one answer of the model.")
     tokenizer: str = Field("o200k_base", description="Encoding, or the name of a model, by which tokens are counted.")

@@ -16,13 +16,10 @@ def test_readme_lists_every_setting_and_no_other() -> None:
 def test_readme_gives_the_defaults_that_hold() -> None:
     rows = dict(re.findall(r"^\| `CAIRN_([A-Z_]+)` \| ([^|]*) \|", README, flags=re.M))
     for name, field in Settings.model_fields.items():
-        if field.default is not None and field.default_factory is None:
-            shown = (
-                str(field.default).lower().rstrip("0").rstrip(".")
-                if isinstance(field.default, float)
-                else str(field.default).lower()
-            )
-            assert rows[name.upper()].strip().strip("`").lower() == (shown or "empty"), name
+        if field.default is None or field.default_factory is not None:
+            continue
+        default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+        assert rows[name.upper()].strip("` ").lower() == (default.lower() or "empty"), name
 
 
 def test_every_setting_says_what_it_is_for() -> None:
