@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+from importlib.metadata import version
 from typing import Final
 
 import structlog
@@ -18,6 +19,7 @@ import uvicorn
 
 from app.api.app import create_app
 from app.bootstrap import build
+from app.console import pages
 from app.domain.errors import AppError, InvalidInput
 from app.listener import open_listener, require_keys_beyond_loopback
 from app.observability import configure_logging
@@ -41,7 +43,10 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(number, lambda *_: asked_to_end.set())
     try:
         listener = _listener(settings, options.listener_fd)
-        with listener, asyncio.Runner(loop_factory=uvicorn.Config(app="").get_loop_factory()) as runner:
+        with (
+            listener,
+            asyncio.Runner(loop_factory=uvicorn.Config(app="", log_config=None).get_loop_factory()) as runner,
+        ):
             runner.run(serve(settings, listener, options.parent_fd, asked_to_end))
     except AppError as error:
         sys.exit(f"cairn: {error.message}")
@@ -55,7 +60,12 @@ async def serve(
         raise InvalidInput("An API process needs CAIRN_DATABASE_URL; `cairn serve` brings its own database.")
     async with build(settings, database_url=settings.database_url.get_secret_value()) as services:
         config = uvicorn.Config(
-            create_app(services),
+            create_app(
+                services,
+                version=version("cairn-memory-server"),
+                allowed_hosts=[name for name in settings.allowed_hosts.split(",") if name.strip()],
+                more_routers=[pages.router],
+            ),
             log_config=None,
             access_log=False,
             server_header=False,

@@ -1,0 +1,97 @@
+"""The envelope that every reply of /api/v1 wears. /health, /ready and /metrics go without."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from uuid import uuid4
+
+import orjson
+from fastapi import Request, Response
+from pydantic import BaseModel
+
+from app.api.schemas.fields import TelemetryWish
+
+JSON: Final = "application/json"
+
+Telemetry: TypeAlias = Mapping[str, object] | None
+
+_Result = TypeVar("_Result")
+
+
+class Reply(BaseModel, Generic[_Result]):
+    """A successful reply, always with HTTP status 200."""
+
+    status: Literal["ok"]
+    result: _Result
+    error: None = None
+    telemetry: dict[str, Any] | None = None
+    profile: None = None
+
+
+class ErrorBody(BaseModel):
+    """What went wrong: `code` is for programs and never changes, `message` is for people."""
+
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class ErrorReply(BaseModel):
+    """Any other reply."""
+
+    status: Literal["error"]
+    result: None = None
+    error: ErrorBody
+    telemetry: None = None
+    profile: None = None
+
+
+def answers(result: Any) -> dict[int | str, dict[str, Any]]:
+    """Return what the documentation of a route says about its replies. result: the type inside the envelope."""
+    return {
+        200: {"model": Reply[result], "description": "Done."},
+        "default": {"model": ErrorReply, "description": "Refused or failed; `error.code` says why."},
+    }
+
+
+def ok(result: object, telemetry: Telemetry = None) -> Response:
+    """Return the reply of a route that succeeded."""
+    body = {"status": "ok", "result": result, "error": None, "telemetry": telemetry, "profile": None}
+    return Response(orjson.dumps(body), media_type=JSON)
+
+
+def ok_without_nulls(result: object, telemetry: Telemetry = None) -> Response:
+    """Return the same for the routes whose replies leave the null fields out."""
+    body: dict[str, object] = {"status": "ok", "result": result}
+    if telemetry is not None:
+        body["telemetry"] = telemetry
+    return Response(orjson.dumps(body), media_type=JSON)
+
+
+def failure(
+    status: int,
+    code: str,
+    message: str,
+    details: Mapping[str, object] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the reply of a route that refused or failed."""
+    body = {
+        "status": "error",
+        "result": None,
+        "error": {"code": code, "message": message, "details": dict(details or {})},
+        "telemetry": None,
+        "profile": None,
+    }
+    return Response(orjson.dumps(body, default=str), int(status), headers, JSON)
+
+
+def telemetry(request: Request, wish: TelemetryWish, operation: str) -> Telemetry:
+    """Return the telemetry a caller asked for with `true` or {"summary": bool}, None when it did not ask."""
+    if not wish:
+        return None
+    reply: dict[str, object] = {"id": f"tm_{uuid4().hex}"}
+    if wish is True or wish.summary:
+        duration_ms = round((time.perf_counter() - request.scope["state"]["started"]) * 1000, 3)
+        reply["summary"] = {"operation": operation, "status": "ok", "duration_ms": duration_ms}
+    return reply

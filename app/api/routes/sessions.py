@@ -1,0 +1,60 @@
+"""Sessions: make, list, look at, delete."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+
+from app.api.auth import Tenant, services_of
+from app.api.body import read_body
+from app.api.envelope import answers, ok, telemetry
+from app.api.parameters import SessionName
+from app.api.schemas.sessions import CreateSession
+from app.api.views.sessions import (
+    CreatedSessionView,
+    DeletedSessionView,
+    SessionEntryView,
+    SessionView,
+    created_session_view,
+    session_entry_view,
+    session_view,
+)
+
+LISTED: Final = 10_000
+
+router: Final = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
+
+
+@router.post("", responses=answers(CreatedSessionView), summary="Make a session")
+async def create_session(request: Request, scope: Tenant) -> Response:
+    """Make a session, under a fresh name where none is given. Adding a message makes its session too."""
+    body = await read_body(request, CreateSession)
+    policy = body.auto_commit_policy
+    session = await services_of(request).sessions.create(
+        scope,
+        body.session_id,
+        memory_policy=body.memory_policy,
+        auto_commit_policy=policy.model_dump() if policy else None,
+        memory_extraction_config=body.memory_extraction_config,
+    )
+    return ok(created_session_view(scope, session), telemetry(request, body.telemetry, "session.create"))
+
+
+@router.get("", responses=answers(list[SessionEntryView]), summary="List the sessions")
+async def list_sessions(request: Request, scope: Tenant) -> Response:
+    """List the caller's sessions, the one that spoke last first."""
+    sessions = await services_of(request).sessions.list_recent(scope, limit=LISTED)
+    return ok([session_entry_view(scope, session) for session in sessions])
+
+
+@router.get("/{session_id}", responses=answers(SessionView), summary="Look at a session")
+async def get_session(request: Request, scope: Tenant, session_id: SessionName, auto_create: bool = False) -> Response:
+    """Show counters, policies and costs of a session. It is made only where auto_create says so."""
+    details = await services_of(request).sessions.describe(scope, session_id, auto_create=auto_create)
+    return ok(session_view(scope, details.session, details.spent))
+
+
+@router.delete("/{session_id}", responses=answers(DeletedSessionView), summary="Delete a session")
+async def delete_session(request: Request, scope: Tenant, session_id: SessionName) -> Response:
+    """Delete a session with its messages, archives, documents and jobs."""
+    await services_of(request).sessions.delete(scope, session_id)
+    return ok({"session_id": session_id})
