@@ -15,7 +15,8 @@ def _cue(english: str, chinese: str, japanese: str) -> re.Pattern[str]:
 DECISION: Final = _cue(
     r"decided|decision|we(?:'ll| will) (?:use|go|keep|switch|ship|take|run)|i(?:'ll| will) (?:use|go with)|"
     r"let's (?:use|go with|switch)|go(?:ing)? with|chose|chosen|picked|settled on|agreed|committed to|"
-    r"instead of|rather than|switch(?:ed|ing)? to|opted|approved|signed off|from now on|the plan is|must (?:not )?be",
+    r"instead of|rather than|switch(?:ed|ing)? to|opted|approved|signed off|from now on|the plan is|"
+    r"must (?:not )?be (?!so |such |a |tough|hard|great|nice|fun|awesome|amazing|cool)",
     r"决定|确定[了用为]|选定|选择了|选了|敲定|商定|约定|同意|采用|改用|改成|换成|就用|不再用|统一用|定为|定在|批准|拍板",
     r"決め(?:た|ました)|決定|にします|にすること|採用|選んだ|選びました|合意|切り替え|変更(?:した|しました|する)",
 )
@@ -27,7 +28,7 @@ PREFERENCE: Final = _cue(
     r"(?:prefer|like|love|hate|dislike|enjoy|adore|can't stand|cannot stand)(?! (?:that|it|this|how|your|the way|"
     r"to see|to hear))|my fav|fav(?:ou?rite)?s?|"
     r"(?:always|never|don't|do not|please) (?:use|add|write|change|touch|call|send|commit|push|include|answer|reply)|"
-    r"allergic|vegetarian|vegan|passionate about|(?:big|huge) fan of|means? (?:a lot|so much) to",
+    r"allergic|vegetarian|vegan|passionate about|(?:big|huge) fan of",
     r"喜欢|偏好|最爱|讨厌|习惯用|习惯于|爱好|请务必|请始终|请不要|请别|不要(?:用|使用|改|加|碰)|别(?:用|改|加|碰)|"
     r"过敏|吃素|忌口|总是用|一律",
     r"好き|嫌い|好み|お気に入り|ほうがいい|方がいい|アレルギー|必ず|使わないで|変えないで|入れないで",
@@ -113,7 +114,8 @@ REQUEST: Final = _cue(
 IMPERATIVE: Final = re.compile(
     r"(?:add|build|write|create|fix|make|set up|implement|design|plan|migrate|move|refactor|review|find|explain|"
     r"compare|"
-    r"summari[sz]e|translate|draft|update|remove|replace|test|debug|investigate|show|check|port|convert|"
+    r"summari[sz]e|translate|draft|update|remove|replace|test|debug|investigate|show (?!me when)|check (?!out)|"
+    r"port|convert|"
     r"organi[sz]e|book|"
     r"prepare|analy[sz]e|clean up|rename|document|optimi[sz]e|deploy|research|schedule)\s",
     re.IGNORECASE,

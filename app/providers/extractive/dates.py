@@ -34,7 +34,7 @@ _POINTED: Final = re.compile(
     + "|".join(_WEEKDAYS)
     + r")|(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>day|week|month|year)s? ago"
     + r"|(?P<cjk_count>\d{1,3}|[一二两三四五六七八九十])\s?(?P<cjk_unit>天|周|个月|年|日|週間|か月|ヶ月)(?:以)?前"
-    + r")(?![A-Za-z])",
+    + r")(?![A-Za-z]|['’]s)",
     re.IGNORECASE,
 )
 _UNITS: Final = {

@@ -8,14 +8,14 @@ from app.domain.working_memory.operations import SectionOp
 from app.providers.extractive.conversation import Conversation
 from app.providers.extractive.cues import CORRECTION, FAILURE, QUOTED, REASON, RESOLUTION, SMALL_TALK
 from app.providers.extractive.facts import line_of
-from app.providers.extractive.items import MOST_TOKENS, added, items_of
+from app.providers.extractive.items import MOST_TOKENS, items_of, logged
 from app.providers.extractive.ranking import best
 from app.providers.extractive.sentences import Sentence, day_of, length, normalised, speaker_of
 
 _AT_FIRST: Final = 6
 _LATER: Final = 3
 _RAISED: Final = re.compile(
-    r"^\s*((?:[A-Za-z_][\w.]*)?(?:Error|Exception|Panic|FATAL|fatal)\b: ?[^\n]{5,160})", re.MULTILINE
+    r"^[ \t]*((?:[A-Za-z_][\w.]*)?(?:Error|Exception|Panic|FATAL|fatal)\b: ?[^\n]{5,160})", re.MULTILINE
 )
 _IDENTIFIER: Final = re.compile(r"[a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|\w+\.\w{2,4}\b|\b[45]\d\d\b|\w+(?:Error|Exception)")
 
@@ -27,7 +27,7 @@ def errors_and_corrections(conversation: Conversation, old: str) -> SectionOp:
     raised = _raised(conversation, known)
     chosen = best(conversation.sentences, _score, limit, [*known, *raised])
     fresh = [line_of(sentence) for sentence in chosen]
-    return added(old, [*fresh, *raised][:limit])
+    return logged(old, [*fresh, *raised][:limit])
 
 
 def _score(sentence: Sentence) -> float:

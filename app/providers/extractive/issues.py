@@ -1,37 +1,45 @@
 """Open issues: questions nobody answered and things left to do; and those that later words settle."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from app.domain.working_memory.operations import KEEP, SectionOp, Update
+from app.domain.working_memory.resolution import is_settled
 from app.providers.extractive.conversation import Conversation
 from app.providers.extractive.cues import RESOLUTION, SMALL_TALK, TODO, UNKNOWN
 from app.providers.extractive.dates import with_dates
 from app.providers.extractive.facts import line_of
-from app.providers.extractive.items import added, bulleted, items_of
+from app.providers.extractive.items import HEADED, added, bulleted, items_of
+from app.providers.extractive.language import CJK
 from app.providers.extractive.ranking import best, features, overlap
 from app.providers.extractive.sentences import Sentence, length, shortened
 
 _AT_FIRST: Final = 6
 _LATER: Final = 4
+_MOST_ASKED: Final = 3
 _MOST_OPEN: Final = 20
-_SETTLED: Final = re.compile(r"\[(?:resolved|done|closed|fixed)\]|✅|~~|已解决", re.IGNORECASE)
+_SETTLED_KEPT: Final = 5
 _SHARED: Final = 0.4
+_SHARED_PAIRS: Final = 0.25
 
 
 def open_issues(conversation: Conversation, old: str) -> SectionOp:
-    """Return the issues to add, and marks on those that the new messages settle."""
+    """Return the issues to add, and marks on those that the new messages settle.
+
+    Of the settled ones the newest few stay, so that one can see how they ended.
+    """
     known = items_of(old)
     settled = {item: words for item in known if (words := _settling_words(item, conversation))}
-    room = max(1, min(_LATER if known else _AT_FIRST, _MOST_OPEN - len(known)))
+    still_open = [item for item in known if not is_settled(item) and item not in settled]
+    room = max(1, min(_LATER if known else _AT_FIRST, _MOST_OPEN - len(still_open)))
     asked = [_question_line(s, conversation) for s in _unanswered(conversation.sentences)]
     chosen = best(conversation.sentences, _score, room, [*known, *asked])
     fresh = [line for line in [line_of(s) for s in chosen] + asked if line not in known][:room]
     if not settled:
         return added(old, fresh) if fresh else KEEP
-    marked = [f"[resolved] {item} → {settled[item]}" if item in settled else item for item in known]
-    return Update(bulleted([*marked, *fresh]))
+    ended = [item for item in known if is_settled(item)]
+    ended += [f"[resolved] {item} → {words}" for item, words in settled.items()]
+    return Update(bulleted([*ended[-_SETTLED_KEPT:], *still_open, *fresh]))
 
 
 def _score(sentence: Sentence) -> float:
@@ -44,13 +52,16 @@ def _score(sentence: Sentence) -> float:
 def _unanswered(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return the last telling questions of the newest message, and those that were answered with "I don't know"."""
     questions: list[Sentence] = []
-    for index, sentence in enumerate(sentences):
-        if not sentence.is_question or sentence.is_small_talk or length(sentence.text) < 4:
-            continue
-        replies = [s for s in sentences[index + 1 :] if s.who != sentence.who][:2]
-        if not replies or (UNKNOWN.search(replies[0].text) and not replies[0].is_question):
+    reply: Sentence | None = None
+    after: Sentence | None = None
+    for sentence in reversed(sentences):
+        if after is not None and after.who != sentence.who:
+            reply = after
+        after = sentence
+        telling = sentence.is_question and not sentence.is_small_talk and length(sentence.text) >= 4
+        if telling and (reply is None or (UNKNOWN.search(reply.text) and not reply.is_question)):
             questions.append(sentence)
-    return questions[-3:]
+    return questions[:_MOST_ASKED][::-1]
 
 
 def _question_line(sentence: Sentence, conversation: Conversation) -> str:
@@ -61,15 +72,22 @@ def _question_line(sentence: Sentence, conversation: Conversation) -> str:
 
 def _settling_words(item: str, conversation: Conversation) -> str:
     """Return what settled an issue: a sentence about it that says so, or the answer to a question left at the end."""
-    if _SETTLED.search(item):
+    if is_settled(item):
         return ""
-    own = features(item)
+    headed = HEADED.match(item)
+    own = features(headed["text"] if headed else item)
     for sentence in conversation.sentences:
-        shared = features(sentence.text) & own
         says_so = RESOLUTION.search(sentence.text) and not sentence.is_question and not TODO.search(sentence.text)
-        if says_so and len(shared) >= 2 and overlap(own, features(sentence.text)) >= _SHARED:
+        if says_so and _is_about(features(sentence.text), own):
             return line_of(sentence)
     return _answer(item, own, conversation) if item.endswith(("?", "？")) else ""
+
+
+def _is_about(said: frozenset[str], issue: frozenset[str]) -> bool:
+    """Tell whether two sentences share enough; of character pairs a smaller share means as much as of words."""
+    shared = said & issue
+    pairs = any(CJK.match(feature) for feature in shared)
+    return len(shared) >= (3 if pairs else 2) and overlap(said, issue) >= (_SHARED_PAIRS if pairs else _SHARED)
 
 
 def _answer(item: str, own: frozenset[str], conversation: Conversation) -> str:

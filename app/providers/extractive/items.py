@@ -1,5 +1,6 @@
 """Bullets of a section: reading those that stand there, writing new ones."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -9,6 +10,7 @@ from app.domain.working_memory.operations import KEEP, Append, SectionOp, Update
 
 MOST_BULLETS: Final = 25
 MOST_TOKENS: Final = 1_400
+HEADED: Final = re.compile(r"^(?P<day>\d{4}-\d{2}-\d{2}) (?P<who>[^:：/]{1,40})[:：]\s?(?P<text>.+)$", re.DOTALL)
 
 
 def items_of(body: str) -> list[str]:
@@ -25,6 +27,11 @@ def added(old: str, fresh: list[str]) -> SectionOp:
     if not fresh:
         return KEEP
     return Append(tuple(fresh)) if items_of(old) else Update(bulleted(fresh))
+
+
+def logged(old: str, fresh: list[str]) -> SectionOp:
+    """Return the operation that adds items to a log: never a rewrite once something stands there."""
+    return added(old, fresh) if not old.strip() or not fresh else Append(tuple(fresh))
 
 
 def has_room(old: str, fresh: list[str], count: TokenCounter) -> bool:

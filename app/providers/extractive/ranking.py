@@ -112,15 +112,21 @@ def _fuller(term: str, counts: Mapping[str, float]) -> str:
 
 
 def _terms(text: str) -> Iterable[str]:
-    words = re.findall(r"[A-Za-z][A-Za-z'+#-]{2,}", text)
-    content = [word.lower() if not word.isupper() else word for word in words]
+    content: list[str] = []
+    for found in re.finditer(r"[A-Za-z][A-Za-z'+#-]{2,}", text):
+        word = found.group()
+        content.append(word if word.isupper() or found.start() else word.lower())
     for i, word in enumerate(content):
-        if word.lower() in STOP_WORDS or "'" in word:
+        if _tells_nothing(word):
             continue
         yield word
-        if i + 1 < len(content) and content[i + 1].lower() not in STOP_WORDS and "'" not in content[i + 1]:
+        if i + 1 < len(content) and not _tells_nothing(content[i + 1]) and (word + content[i + 1]).islower():
             yield f"{word} {content[i + 1]}"
     yield from _cjk_terms(text)
+
+
+def _tells_nothing(word: str) -> bool:
+    return word.lower() in STOP_WORDS or "'" in word
 
 
 def _cjk_terms(text: str) -> Iterable[str]:

@@ -1,30 +1,14 @@
 """Files and context: paths, links and tickets with what was said of them, pictures, and who takes part."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from app.domain.working_memory.operations import KEEP, SectionOp, Update
+from app.domain.working_memory.operations import SectionOp
+from app.domain.working_memory.references import comparable, comparable_references, find_references
 from app.providers.extractive.conversation import Conversation
-from app.providers.extractive.items import MOST_TOKENS, added, bulleted, items_of
+from app.providers.extractive.items import MOST_TOKENS, added, items_of
 from app.providers.extractive.sentences import shortened, speaker_of
 
-_EXTENSIONS: Final = (
-    "py|pyi|ts|tsx|js|jsx|mjs|md|rst|txt|yaml|yml|json|jsonl|toml|ini|cfg|conf|env|sh|ps1|cmd|bat|rs|go|java|kt|c|h|cc|cpp|hpp|cs|"
-    "rb|php|swift|scala|sql|html|css|scss|vue|svelte|csv|tsv|xlsx|xls|docx|doc|pptx|pdf|ipynb|lock|log|xml|proto|tf|gradle|"
-    "png|jpg|jpeg|svg|gif|zip|gz|tar|parquet"
-)
-_REFERENCE: Final = re.compile(
-    r"(?P<url>https?://[^\s<>\"'`)\]，。；、）」]+)"
-    r"|(?P<path>(?:[A-Za-z]:\\|~/|\.{1,2}/|"
-    r"/)?(?:[A-Za-z0-9_.@-]{1,80}[/\\]){1,12}[A-Za-z0-9_.@-]{0,80}\.[A-Za-z0-9]{1,8}(?![A-Za-z0-9]))"
-    r"|(?P<rooted>(?<![\w/])(?:~/|\.{1,2}/|/)(?:[A-Za-z0-9_.@-]{2,80}/){1,12}[A-Za-z0-9_.@-]{0,80})"
-    rf"|(?P<file>(?<![A-Za-z0-9_.-])[A-Za-z0-9_][A-Za-z0-9_.-]{{0,80}}\.(?:{_EXTENSIONS})(?![A-Za-z0-9]))"
-    r"|(?P<known>(?<![A-Za-z0-9_])(?:Dockerfile|Makefile|README|LICENSE|Procfile|Jenkinsfile|"
-    r"CHANGELOG)(?![A-Za-z0-9_]))"
-    r"|(?P<ticket>(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,9}-\d{1,6}(?![A-Za-z0-9]))",
-)
-_NO_TICKET: Final = re.compile(r"(?:UTF|ISO|SHA|RFC|GPT|COVID|HTTP|UTC|GMT|X|PEP|RS|AES|MP|H|A)-\d+")
 _PICTURE: Final = re.compile(r"\[(?:image|picture|photo|shares?|图片|画像)[:：]?\s+([^\]\n]{3,200})\]", re.IGNORECASE)
 _AT_FIRST: Final = 20
 _LATER: Final = 12
@@ -38,17 +22,7 @@ def files_and_context(conversation: Conversation, old: str) -> SectionOp:
     short = conversation.count(old) > MOST_TOKENS
     fresh = [*_people(conversation, old), *_references(conversation, old, short=short), *_pictures(conversation, old)]
     fresh = fresh[: _LATER if items_of(old) else _AT_FIRST]
-    if not fresh:
-        return KEEP
-    return added(old, fresh) if items_of(old) else Update(bulleted(fresh))
-
-
-def references_in(text: str) -> Iterator[str]:
-    """Return the paths, links and tickets in a text, in order, as they are written."""
-    for found in _REFERENCE.finditer(text):
-        reference = found.group().rstrip(".,;:!?")
-        if not (found["ticket"] and _NO_TICKET.fullmatch(reference)) and not reference.replace(".", "").isdigit():
-            yield reference
+    return added(old, fresh)
 
 
 def _people(conversation: Conversation, old: str) -> list[str]:
@@ -60,16 +34,17 @@ def _people(conversation: Conversation, old: str) -> list[str]:
 
 
 def _references(conversation: Conversation, old: str, *, short: bool) -> list[str]:
-    written = set(references_in(old))
-    told: dict[str, str] = {}
+    written = comparable_references(old)
+    told: dict[str, tuple[str, str]] = {}
     for sentence in conversation.sentences:
-        for reference in references_in(sentence.text):
-            told.setdefault(reference, f"{sentence.who}{sentence.colon}{shortened(sentence.text, _WORDS)}")
+        words = f": {sentence.who}{sentence.colon}{shortened(sentence.text, _WORDS)}"
+        for reference in find_references(sentence.text):
+            told.setdefault(comparable(reference), (reference, words))
     for message in conversation.messages:
-        for reference in references_in(message.text):
-            told.setdefault(reference, "")
-    fresh = {reference: words for reference, words in told.items() if reference not in written}
-    return [f"`{reference}`" + (f": {words}" if words and not short else "") for reference, words in fresh.items()]
+        for reference in find_references(message.text):
+            told.setdefault(comparable(reference), (reference, ""))
+    fresh = [told[key] for key in told if key not in written]
+    return [f"`{reference}`" + ("" if short else words) for reference, words in fresh]
 
 
 def _pictures(conversation: Conversation, old: str) -> list[str]:

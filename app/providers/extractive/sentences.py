@@ -13,7 +13,7 @@ from app.providers.extractive.language import CJK, Wording
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~)")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIST_MARK: Final = re.compile(r"^\s*(?:[-*+•·]|\d{1,3}[.)、])\s+|^#{1,6}\s+|^>\s*")
-_END: Final = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？!?；;…]+[」』”’）)]*")
+_END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？!?；;…]+[」』”’）)]*")
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|mr|mrs|ms|dr|prof|st|vs|etc|no|approx|fig|[a-z])\.\s+$", re.IGNORECASE
 )
@@ -113,11 +113,11 @@ def shortened(text: str, words: int) -> str:
     if length(text) <= words:
         return text
     kept: list[str] = []
-    said = 0
+    half_words = 0
     for piece in re.findall(r"\S+\s*" if not CJK.search(text) else r"[A-Za-z0-9_./:-]+\s*|.\s*", text):
-        said += 1 if not CJK.match(piece) else 0
+        half_words += 1 if CJK.match(piece) else 2
         kept.append(piece)
-        if said + sum(1 for k in kept if CJK.match(k)) // 2 >= words:
+        if half_words >= 2 * words:
             break
     return "".join(kept).rstrip(" ,;:，；：、") + "…"
 
