@@ -6,6 +6,7 @@ by itself (in a container, say) it opens its own socket and needs CAIRN_DATABASE
 
 import argparse
 import asyncio
+import importlib.metadata
 import os
 import signal
 import socket
@@ -25,6 +26,7 @@ from app.listener import open_listener, require_keys_beyond_loopback
 from app.observability import configure_logging
 from app.settings import Settings
 
+DISTRIBUTION: Final = "cairn-memory-server"
 DRAIN_SECONDS: Final = 10
 log = structlog.get_logger(__name__)
 

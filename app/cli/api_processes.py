@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -17,6 +17,7 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 QUICK_DEATH_SECONDS = 10.0
 QUICK_DEATHS = 5
 END_SECONDS = 15.0
+PROGRAM = (sys.executable, "-P", "-m", "app.main")
 PACKAGE = Path(__file__).resolve().parent.parent
 
 log = structlog.get_logger(__name__)
@@ -33,8 +34,11 @@ class ApiProcesses:
     the end of the pipe and stop. They are in sessions of their own, so that Ctrl-C reaches them through us.
     """
 
-    def __init__(self, listener: socket.socket, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, listener: socket.socket, environment: Mapping[str, str], program: Sequence[str] = PROGRAM
+    ) -> None:
         self._listener = listener
+        self._program = program
         # The children run the same code as this process, whatever lies in the folder we were started from (hence -P).
         code = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         self._environment = {**os.environ, **environment, "PYTHONPATH": code}
@@ -67,7 +71,7 @@ class ApiProcesses:
     async def _spawn(self) -> asyncio.subprocess.Process:
         descriptors = (self._listener.fileno(), self._life_reader)
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "app.main"),
+            *self._program,
             *("--listener-fd", str(descriptors[0]), "--parent-fd", str(descriptors[1])),
             stdin=asyncio.subprocess.DEVNULL,
             env=self._environment,

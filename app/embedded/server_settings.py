@@ -6,7 +6,7 @@ from pathlib import Path
 from app.embedded.binaries import Binaries
 
 MIB = 1024 * 1024
-SMALLEST_BUFFERS_MIB, LARGEST_BUFFERS_MIB = 64, 1024
+SMALLEST_BUFFERS_MIB, LARGEST_BUFFERS_MIB = 64, 512
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 

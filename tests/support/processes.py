@@ -30,8 +30,12 @@ def wait_for(look: Callable[[], T], what: str, seconds: float = 30.0) -> T:
 
 @contextmanager
 def running(*command: str, **options) -> Iterator[subprocess.Popen]:
-    """Run a program for as long as the block is open; what is still there afterwards is killed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    """Run a program for as long as the block is open; it is killed when it is still there afterwards.
+
+    env adds to the environment of the tests, without the settings of whoever runs them.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("CAIRN_")}
+    environment = {**inherited, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, **{**pipes, **options}) as process:
         try:

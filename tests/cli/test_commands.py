@@ -1,0 +1,54 @@
+"""The command line explains itself, and fails in words."""
+
+import pytest
+
+COMMANDS = ("serve", "worker", "migrate", "doctor", "demo", "import", "wm merge", "wm recover", "wm parse")
+
+
+def test_help_lists_every_command(cairn):
+    shown = cairn("--help")
+    assert shown.exit_code == 0
+    for command in COMMANDS:
+        assert f" {command.split()[0]} " in shown.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_an_example(cairn, command):
+    shown = cairn(*command.split(), "--help")
+    assert shown.exit_code == 0
+    assert "Example:" in shown.output
+    assert f"cairn {command}" in " ".join(shown.output.split())
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"port": "70000"}, "CAIRN_PORT"),
+        ({"auth_mode": "open"}, "CAIRN_AUTH_MODE"),
+        ({"worker_slots": "many"}, "CAIRN_WORKER_SLOTS"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(cairn, settings, named):
+    refused = cairn("migrate", **settings)
+    assert refused.exit_code == 1
+    assert named in refused.stderr
+
+
+def test_a_wrong_key_is_never_shown(cairn):
+    refused = cairn("migrate", port="70000", root_key="do-not-show", model_api_key="nor-this")
+    assert "do-not-show" not in refused.output + refused.stderr
+    assert "nor-this" not in refused.output + refused.stderr
+
+
+def test_a_database_that_is_not_there_is_said_in_one_line(cairn):
+    refused = cairn("migrate", database_url="postgresql://nobody@127.0.0.1:1/none")
+    assert refused.exit_code == 1
+    assert "The database cannot be reached" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("demo",), ("import", __file__)])
+def test_a_server_that_is_not_there_is_named(cairn, command, tmp_path):
+    refused = cairn(*command, "--url", "http://127.0.0.1:1")
+    assert refused.exit_code == 1
+    assert "cairn:" in refused.stderr

@@ -1,0 +1,27 @@
+"""`cairn migrate` brings any database to this release."""
+
+from app.storage.migrations import current, head
+
+
+def test_an_empty_database_gets_every_revision(cairn, fresh_database):
+    done = cairn("migrate", database_url=fresh_database.app_url, database_owner_url=fresh_database.owner_url)
+    assert done.exit_code == 0, done.stderr
+    assert f"revision {head()}" in done.output
+    assert current(fresh_database.owner_url) == head()
+
+
+def test_a_second_run_changes_nothing(cairn, migrated_database):
+    for _ in range(2):
+        done = cairn("migrate", "--create-roles", database_url=migrated_database.superuser_url)
+        assert done.exit_code == 0, done.stderr
+
+
+def test_a_login_that_may_not_make_roles_is_told_what_to_use(cairn, migrated_database):
+    refused = cairn("migrate", "--create-roles", database_url=migrated_database.app_url)
+    assert refused.exit_code == 1
+    assert "CAIRN_DATABASE_OWNER_URL" in refused.stderr
+
+
+def test_no_password_is_shown(cairn, migrated_database):
+    done = cairn("migrate", database_url=migrated_database.owner_url)
+    assert "only-for-tests" not in done.output + done.stderr
