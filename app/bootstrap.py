@@ -22,6 +22,8 @@ from app.services.jobs import Jobs
 from app.services.messages import Messages
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
+from app.services.working_memory.asking import Asking
+from app.services.working_memory.questions import Questions
 from app.services.working_memory.working_memories import WorkingMemories
 from app.settings import Settings
 from app.storage import migrations
@@ -109,6 +111,17 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
         await database.close()
 
 
+def _working_memories(
+    settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel
+) -> WorkingMemories:
+    questions = Questions(
+        count_tokens,
+        window_tokens=settings.model_context_tokens if settings.model_name else None,
+        deadline_seconds=settings.step_deadline_seconds,
+    )
+    return WorkingMemories(database, Asking(database, model, questions), questions, count_tokens)
+
+
 def _services(settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel) -> Services:
     return Services(
         database=database,
@@ -122,7 +135,7 @@ def _services(settings: Settings, database: Database, count_tokens: TokenCounter
         context=Contexts(database, count_tokens),
         archives=Archives(database),
         tasks=Tasks(database),
-        working_memory=WorkingMemories(database, model, count_tokens, deadline_seconds=settings.step_deadline_seconds),
+        working_memory=_working_memories(settings, database, count_tokens, model),
         identity=Identities(database),
         jobs=Jobs(database, lease_seconds=settings.lease_seconds),
         health=Health(database, head=migrations.head()),

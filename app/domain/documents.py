@@ -41,16 +41,6 @@ class StoredDocument:
         return {section: self.sections[section].body for section in SECTIONS if section in self.sections}
 
     @property
-    def oversized_sections(self) -> list[Section]:
-        """Return the sections a model is asked to shrink; the append-only log is never among them."""
-        return [
-            record.section
-            for record in self.sections.values()
-            if record.section is not Section.ERRORS_AND_CORRECTIONS
-            and (record.bullets > OVERSIZED_BULLETS or record.tokens > OVERSIZED_TOKENS)
-        ]
-
-    @property
     def tokens(self) -> int:
         return sum(record.tokens for record in self.sections.values())
 

@@ -1,11 +1,12 @@
 """The queue as rows: claim, keep alive, take back, and end a step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.domain.documents import BaseDocument
 from app.domain.errors import StaleDocument
@@ -29,8 +30,8 @@ _COUNT: Final = "SELECT kind, state, jobs, oldest_due FROM cairn.count_jobs()"
 _START: Final = sa.text("SELECT cairn.start_archive(:account, :session, :archive)")
 _FINISH: Final = sa.text(
     "SELECT cairn.finish_step(:account, :job, :epoch, :outcome, :error_class, :error_text, :retry_in,"
-    " :base, :base_revision, :abstract, :source, :provider)"
-)
+    " :base, :base_revision, :abstract, :source, :provider, :result)"
+).bindparams(sa.bindparam("result", type_=JSONB))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class StepEnd:
     """How a step ends, or that it goes back to the queue.
 
     retry_in: pause before the next attempt; None ends the step with `outcome`.
-    base, abstract, source, provider: only where a document was written.
+    base, abstract, source, provider: only where a document was written. result: what else is worth telling.
     """
 
     outcome: str | None = None
@@ -59,6 +60,7 @@ class StepEnd:
     abstract: str | None = None
     source: str | None = None
     provider: str | None = None
+    result: Mapping[str, object] | None = None
 
 
 def _job(row: Sequence[Any]) -> Job:
@@ -122,6 +124,7 @@ async def finish_step(tx: Transaction, tenant: Tenant, job: Job, end: StepEnd) -
         "abstract": end.abstract,
         "source": end.source,
         "provider": end.provider,
+        "result": dict(end.result) if end.result is not None else None,
     }
     try:
         return bool((await tx.execute(_FINISH, arguments)).scalar_one())

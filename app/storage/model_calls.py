@@ -1,9 +1,9 @@
 """What each call to a model cost, and what it answered."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.scope import Scope
 from app.storage import tables as t
@@ -28,11 +28,18 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """A raw answer of a model to one step of an archive."""
+    """A raw answer of a model to one step of an archive, about the messages first_seq … last_seq.
 
+    shortened are those it was shown in part.
+    """
+
+    first_seq: int
+    last_seq: int
+    shortened: Sequence[int]
     provider: str
     model: str
     transport: str
+    tool: str
     tool_called: bool
     content: str
 
@@ -72,37 +79,29 @@ async def keep_answer(
     *,
     usable: bool,
 ) -> None:
-    """Keep a raw answer; a second one of the same attempt does not replace the first."""
+    """Keep a raw answer."""
     await tx.execute(
-        insert(t.model_answers)
-        .values(
+        sa.insert(t.model_answers).values(
             account_id=scope.account_id,
             session_id=session_id,
             archive_no=archive_no,
             step=step,
             attempt=attempt,
-            provider=answer.provider,
-            model=answer.model,
-            transport=answer.transport,
-            tool_called=answer.tool_called,
-            content=answer.content,
             usable=usable,
+            **{**asdict(answer), "shortened": list(answer.shortened)},
         )
-        .on_conflict_do_nothing()
     )
 
 
-async def newest_usable_answer(
+async def usable_answers(
     tx: Transaction, scope: Scope, session_id: int, archive_no: int, step: str
-) -> StoredAnswer | None:
-    """Return the newest answer of a step that could be applied, so that a retry asks no model."""
+) -> list[StoredAnswer]:
+    """Return the answers of a step that could be applied, the newest first, so that a retry need not ask again."""
     a = t.model_answers.c
     query = (
-        sa.select(a.provider, a.model, a.transport, a.tool_called, a.content)
+        sa.select(*(a[column.name] for column in fields(StoredAnswer)))
         .where(a.account_id == scope.account_id, a.session_id == session_id, a.archive_no == archive_no,
                a.step == step, a.usable)
-        .order_by(a.attempt.desc())
-        .limit(1)
+        .order_by(a.id.desc())
     )  # fmt: skip
-    row = (await tx.execute(query)).one_or_none()
-    return StoredAnswer(*row) if row else None
+    return [StoredAnswer(**row) for row in (await tx.execute(query)).mappings()]

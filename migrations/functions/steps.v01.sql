@@ -16,7 +16,7 @@ $$;
 CREATE FUNCTION cairn.finish_step(
     p_account bigint, p_job bigint, p_epoch int, p_outcome text, p_error_class text, p_error_text text,
     p_retry_in interval, p_base int, p_base_revision int, p_abstract text, p_document_source text,
-    p_document_provider text)
+    p_document_provider text, p_result jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE j record; b record; ended text; low int; writes_document boolean;
 BEGIN
@@ -34,7 +34,7 @@ BEGIN
                 WHEN p_outcome = 'cancelled' THEN 'cancelled' ELSE 'done' END;
   UPDATE cairn.jobs SET state = ended, worker = NULL, lease_until = NULL,
          outcome = CASE WHEN p_retry_in IS NULL THEN p_outcome END, error_class = p_error_class, error_text = p_error_text,
-         run_at = clock_timestamp() + coalesce(p_retry_in, '0'),
+         result = coalesce(p_result, result), run_at = clock_timestamp() + coalesce(p_retry_in, '0'),
          finished_at = CASE WHEN p_retry_in IS NULL THEN clock_timestamp() END
    WHERE account_id = p_account AND id = p_job AND epoch = p_epoch AND state = 'running';
   IF NOT FOUND THEN RETURN false; END IF;

@@ -1,37 +1,34 @@
-"""Asking the model for one update: the question, the answer as it came, and what it cost."""
+"""Asking the model about one piece: its answer as it came, its cost, and once more where it is unreadable."""
 
 import time
 from dataclasses import dataclass
-from typing import Final
 
 from app.domain.errors import AppError, ModelAnswerUnusable
 from app.domain.jobs import Job
+from app.domain.pieces import Piece
 from app.domain.working_memory.answers import read_answer, read_created
 from app.domain.working_memory.operations import SectionOps, Update
-from app.domain.working_memory.schema import CREATE_TOOL, UPDATE_TOOL, create_parameters, update_parameters
+from app.domain.working_memory.schema import CREATE_TOOL
 from app.domain.working_memory.sections import SECTIONS
-from app.prompts.working_memory import render_creation, render_update
-from app.providers.ports import ChatModel, ModelAnswer, ModelUsage, ToolRequest, ToolSpec, WorkingMemorySource
+from app.providers.ports import ChatModel, ModelAnswer, ModelUsage, ToolRequest
 from app.providers.schema_check import schema_fault
 from app.services.working_memory.material import Material
+from app.services.working_memory.questions import STEP, Questions, Standing
 from app.storage import model_calls
 from app.storage.model_calls import ModelCall, StoredAnswer
 from app.storage.transaction import Database
 
-STEP: Final = "working_memory"
-_CREATE: Final = ToolSpec(CREATE_TOOL, "Write the seven sections of a new working memory.", create_parameters())
-_UPDATE: Final = ToolSpec(
-    UPDATE_TOOL,
-    "Say for each of the seven sections whether it stays, is replaced or gains items.",
-    update_parameters(),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A model's answer as operations; source names the path by which it could be read, provider who gave it."""
+    """A model's answer as operations on the sections, about messages up to last_seq.
+
+    source names the path by which it could be read, provider who gave it; shortened are messages it saw in part.
+    """
 
     ops: SectionOps
+    last_seq: int
+    shortened: tuple[int, ...]
     source: str
     provider: str
 
@@ -39,61 +36,54 @@ class Reading:
 class Asking:
     """Ask a model, and keep what it said and what it cost before anything is made of it."""
 
-    def __init__(self, database: Database, model: ChatModel, *, deadline_seconds: float) -> None:
+    def __init__(self, database: Database, model: ChatModel, questions: Questions) -> None:
         self._database = database
         self._model = model
-        self._deadline_seconds = deadline_seconds
+        self._questions = questions
 
-    async def ask(self, job: Job, material: Material) -> Reading:
-        """Return what is to be done: from an answer kept earlier, else by asking.
+    async def ask(self, job: Job, material: Material, standing: Standing, piece: Piece) -> Reading:
+        """Return what is to be done about a piece.
+
+        An update that cannot be read is asked once more, as a creation with the old document in it.
 
         Raises: ModelUnavailable, ModelRefused, ModelAnswerUnusable.
         """
-        if material.kept_answer is not None:
-            return read(material.kept_answer, creating=material.document is None)
-        request = self._request(material)
+        reading = await self._question(job, material, piece, self._questions.request(standing, piece))
+        if reading is None and standing.bodies is not None:
+            again = self._questions.second_request(standing, piece)
+            reading = await self._question(job, material, piece, again)
+        if reading is None:
+            raise ModelAnswerUnusable("Nothing in the model's answer could be applied to the seven sections.")
+        return reading
+
+    async def _question(self, job: Job, material: Material, piece: Piece, request: ToolRequest) -> Reading | None:
         started = time.monotonic()
         try:
             answer = await self._model.call_tool(request)
         except AppError as error:
             await self._keep(job, material, self._call(request, started, outcome="failed", error_class=error.code))
             raise
-        return await self._take(job, material, request, started, answer)
-
-    async def _take(
-        self, job: Job, material: Material, request: ToolRequest, started: float, answer: ModelAnswer
-    ) -> Reading:
-        kept = StoredAnswer(
-            self._model.provider, self._model.model, answer.transport, answer.tool_called, answer.content
-        )
-        try:
-            reading = read(kept, creating=material.document is None)
-        except ModelAnswerUnusable:
-            call = self._call(request, started, outcome="unusable", transport=answer.transport, usage=answer.usage)
-            await self._keep(job, material, call, kept, usable=False)
-            raise
-        fault = schema_fault(answer.content, request.tool.parameters)
-        outcome = "usable" if fault is None else "recovered"
+        kept = self._kept(request, piece, answer)
+        reading = read(kept)
+        outcome = "unusable"
+        if reading is not None:
+            outcome = "usable" if schema_fault(answer.content, request.tool.parameters) is None else "recovered"
         call = self._call(request, started, outcome=outcome, transport=answer.transport, usage=answer.usage)
-        await self._keep(job, material, call, kept, usable=True)
+        await self._keep(job, material, call, kept, usable=reading is not None)
         return reading
 
-    def _request(self, material: Material) -> ToolRequest:
-        spoken = material.spoken
-        if material.document is None:
-            prompt = render_creation(spoken, tool_name=CREATE_TOOL)
-            return ToolRequest(STEP, prompt, _CREATE, WorkingMemorySource(None, spoken), self._deadline_seconds)
-        document = material.document
-        prompt = render_update(
-            document.bodies,
-            spoken,
-            tool_name=UPDATE_TOOL,
-            sizes=document.sections,
-            oversized=document.oversized_sections,
-            deferred=[item.text for item in material.deferred],
+    def _kept(self, request: ToolRequest, piece: Piece, answer: ModelAnswer) -> StoredAnswer:
+        return StoredAnswer(
+            first_seq=piece.first_seq,
+            last_seq=piece.last_seq,
+            shortened=piece.shortened,
+            provider=self._model.provider,
+            model=self._model.model,
+            transport=answer.transport,
+            tool=request.tool.name,
+            tool_called=answer.tool_called,
+            content=answer.content,
         )
-        source = WorkingMemorySource(document.bodies, spoken)
-        return ToolRequest(STEP, prompt, _UPDATE, source, self._deadline_seconds)
 
     def _call(
         self,
@@ -131,18 +121,17 @@ class Asking:
                 )
 
 
-def read(answer: StoredAnswer, *, creating: bool) -> Reading:
-    """Return the operations in an answer; a created document is an UPDATE of each section.
-
-    Raises: ModelAnswerUnusable.
-    """
-    if creating:
+def read(answer: StoredAnswer) -> Reading | None:
+    """Return the operations in an answer, None for none; a created document is an UPDATE of each section."""
+    if answer.tool == CREATE_TOOL:
         created = read_created(answer.content)
-        if created is not None:
-            ops: SectionOps = {section: Update(created.bodies[section]) for section in SECTIONS}
-            return Reading(ops, f"create/{created.path}", answer.provider)
+        if created is None:
+            return None
+        ops: SectionOps = {section: Update(created.bodies[section]) for section in SECTIONS}
+        source = f"create/{created.path}"
     else:
         found = read_answer(answer.content)
-        if found.usable:
-            return Reading(found.ops, f"update/{found.path}", answer.provider)
-    raise ModelAnswerUnusable("Nothing in the model's answer could be applied to the seven sections.")
+        if not found.usable:
+            return None
+        ops, source = found.ops, f"update/{found.path}"
+    return Reading(ops, answer.last_seq, tuple(answer.shortened), source, answer.provider)

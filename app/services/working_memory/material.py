@@ -19,7 +19,7 @@ from app.storage.transaction import Database, Transaction
 class Material:
     """What an update of one archive builds on: the base document, what it does not cover, and what waits.
 
-    kept_answer is a usable answer of an earlier attempt: with it no model is asked again.
+    kept_answers are the usable ones of earlier attempts, the newest first: what they are about is not asked again.
     """
 
     scope: Scope
@@ -28,7 +28,7 @@ class Material:
     document: StoredDocument | None
     said: tuple[StoredMessage, ...]
     deferred: tuple[DeferredItem, ...]
-    kept_answer: StoredAnswer | None
+    kept_answers: tuple[StoredAnswer, ...]
 
     @property
     def spoken(self) -> tuple[SpokenMessage, ...]:
@@ -54,7 +54,7 @@ async def read_material(database: Database, job: Job, step: str) -> Material:
             document=await working_memory.get(tx, scope, job.session_id, base),
             said=tuple(await _uncovered(tx, scope, base, archive)),
             deferred=tuple(await working_memory.waiting_items(tx, scope, job.session_id)),
-            kept_answer=await model_calls.newest_usable_answer(tx, scope, job.session_id, job.archive_no, step),
+            kept_answers=tuple(await model_calls.usable_answers(tx, scope, job.session_id, job.archive_no, step)),
         )
 
 

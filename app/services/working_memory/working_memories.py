@@ -1,12 +1,13 @@
 """Fold an archive into the working memory, and read the newest one.
 
-    a  one transaction: read the base document, the messages it does not cover, what waits, an answer kept earlier
-    b  no transaction: ask the model, unless an answer was kept; keep what it said and what it cost
+    a  one transaction: read the base document, the messages it does not cover, what waits, answers kept earlier
+    b  no transaction: ask the model about each piece that no kept answer is about; keep what it said and what it cost
     c  one transaction: merge, write the seven sections, what waits, and the end of the step
 
-A crash anywhere repeats b at most, never half of c.
+A crash anywhere repeats one question at most, never half of c.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,22 +15,24 @@ from app.domain.archives import Archive, StepOutcome
 from app.domain.documents import SectionRecord, StoredDocument
 from app.domain.errors import JobLost, StaleDocument, session_not_found
 from app.domain.jobs import Job
+from app.domain.prompts import SpokenMessage
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferredItem
 from app.domain.working_memory.document import abstract
+from app.domain.working_memory.fold import fold
 from app.domain.working_memory.items import count_bullets
-from app.domain.working_memory.merge import MergeResult, merge
+from app.domain.working_memory.merge import MergeResult
 from app.domain.working_memory.sections import Section
-from app.providers.ports import ChatModel
-from app.services.working_memory.asking import STEP, Asking, Reading
+from app.services.working_memory.asking import Asking, Reading, read
 from app.services.working_memory.material import Material, read_material
+from app.services.working_memory.questions import STEP, Questions, Standing
 from app.storage import archives, jobs, sessions, working_memory
 from app.storage.jobs import StepEnd
 from app.storage.transaction import Database
 
 _MERGES: Final = 3
-"""How often an answer is merged when the base moves under it; the model is asked once."""
+"""How often answers are merged when the base moves under them; the model is asked once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,10 @@ class CurrentWorkingMemory:
 class WorkingMemories:
     """Read working memories, and bring them up to date for the worker."""
 
-    def __init__(
-        self, database: Database, model: ChatModel, count_tokens: TokenCounter, *, deadline_seconds: float
-    ) -> None:
+    def __init__(self, database: Database, asking: Asking, questions: Questions, count_tokens: TokenCounter) -> None:
         self._database = database
-        self._asking = Asking(database, model, deadline_seconds=deadline_seconds)
+        self._asking = asking
+        self._questions = questions
         self._count_tokens = count_tokens
 
     async def current(self, scope: Scope, session_name: str) -> CurrentWorkingMemory:
@@ -68,13 +70,13 @@ class WorkingMemories:
         """Run the working-memory step of one archive to its end.
 
         Raises: JobLost when the job is no longer ours, ModelUnavailable, ModelRefused, ModelAnswerUnusable,
-        StaleDocument, Unavailable; the step is then as it was.
+        StaleDocument, Unavailable; the step is then as it was, but for the answers that were kept.
         """
         material = await read_material(self._database, job, STEP)
-        reading = await self._asking.ask(job, material)
+        readings = await self._readings(job, material)
         for merges_left in reversed(range(_MERGES)):
             try:
-                await self._apply(job, material, reading)
+                await self._apply(job, material, readings)
             except StaleDocument:
                 if not merges_left:
                     raise
@@ -82,16 +84,41 @@ class WorkingMemories:
             else:
                 return
 
-    async def _apply(self, job: Job, material: Material, reading: Reading) -> None:
-        before = material.document.bodies if material.document else None
-        merged = merge(before, reading.ops, count_tokens=self._count_tokens, deferred=material.deferred)
+    async def _readings(self, job: Job, material: Material) -> list[Reading]:
+        """Return an answer about every message, piece by piece, each asked with the document as it then stands."""
+        readings: list[Reading] = []
+        left: Sequence[SpokenMessage] = material.spoken
+        while left:
+            reading = _kept_reading(material, left)
+            if reading is None:
+                merged = self._merged(material, readings)
+                known = material.document is not None or bool(readings)
+                standing = Standing(merged.bodies if known else None, merged.deferred)
+                piece = self._questions.next_piece(standing, left)
+                reading = await self._asking.ask(job, material, standing, piece)
+            readings.append(reading)
+            left = [message for message in left if message.seq > reading.last_seq]
+        return readings
+
+    def _merged(self, material: Material, readings: Sequence[Reading]) -> MergeResult:
+        return fold(
+            material.document.bodies if material.document else None,
+            [reading.ops for reading in readings],
+            count_tokens=self._count_tokens,
+            deferred=material.deferred,
+        )
+
+    async def _apply(self, job: Job, material: Material, readings: Sequence[Reading]) -> None:
+        merged = self._merged(material, readings)
         session_id, archive_no = material.archive.session_id, material.archive.archive_no
+        shortened = [seq for reading in readings for seq in reading.shortened]
         end = StepEnd(
-            outcome=_outcome(merged).value,
+            outcome=_outcome(merged, shortened).value,
             base=material.base,
             abstract=abstract(merged.bodies),
-            source=reading.source,
-            provider=reading.provider,
+            source=readings[-1].source if readings else "nothing",
+            provider=readings[-1].provider if readings else None,
+            result={"pieces": len(readings), "shortened_messages": shortened},
         )
         records = self._records(merged, material.document)
         admitted = [item for item in material.deferred if item not in set(merged.deferred)]
@@ -124,6 +151,17 @@ class WorkingMemories:
         return records
 
 
-def _outcome(merged: MergeResult) -> StepOutcome:
+def _kept_reading(material: Material, left: Sequence[SpokenMessage]) -> Reading | None:
+    """Return the newest kept answer about exactly the next messages."""
+    seqs = {message.seq for message in left}
+    for answer in material.kept_answers:
+        if answer.first_seq == left[0].seq and answer.last_seq in seqs:
+            return read(answer)
+    return None
+
+
+def _outcome(merged: MergeResult, shortened: Sequence[int]) -> StepOutcome:
+    if shortened:
+        return StepOutcome.PARTIAL
     changed = any(decision.changed for decision in merged.decisions)
     return StepOutcome.APPLIED if changed else StepOutcome.NOTHING_TO_REMEMBER

@@ -3,7 +3,7 @@
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from app.storage.tables.metadata import SCHEMA, account_id, brin, instant, metadata, reference, surrogate_id
 
@@ -105,15 +105,20 @@ model_answers: Final = sa.Table(
     account_id(),
     sa.Column("session_id", sa.BigInteger, nullable=False),
     sa.Column("archive_no", sa.Integer, nullable=False),
+    surrogate_id(),
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("first_seq", sa.BigInteger, nullable=False),
+    sa.Column("last_seq", sa.BigInteger, nullable=False),
+    sa.Column("shortened", ARRAY(sa.BigInteger), nullable=False, server_default="{}"),
     sa.Column("provider", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("transport", sa.Text, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
     sa.Column("tool_called", sa.Boolean, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("usable", sa.Boolean, nullable=False),
     instant("created_at", nullable=False, server_default=sa.text("now()")),
-    sa.PrimaryKeyConstraint("account_id", "session_id", "archive_no", "step", "attempt"),
+    sa.PrimaryKeyConstraint("account_id", "session_id", "archive_no", "id"),
     reference("archives", "session_id", "archive_no", keys=("account_id", "session_id", "archive_no")),
 )
