@@ -18,7 +18,8 @@ DECLARE
   s         record;
   n         int := cardinality(p_tokens);
   known     text[];
-  other     boolean;
+  twice     boolean := false;    -- an id stands more than once in this very batch
+  other     boolean := false;    -- an id stands with two bodies
   fresh     int[];               -- positions that are new; NULL = all of them
   top       bigint;              -- last_seq afterwards
   total     bigint := 0;
@@ -45,15 +46,21 @@ BEGIN
   END IF;
 
   IF p_client_ids IS NOT NULL THEN     -- every writer waits for the row lock, so "look, then insert" is exact
+    IF n > 1 THEN
+      SELECT count(*) > count(DISTINCT c.id), count(DISTINCT (c.id, c.hash)) > count(DISTINCT c.id) INTO twice, other
+        FROM unnest(p_client_ids, p_hashes) c(id, hash) WHERE c.id IS NOT NULL;
+    END IF;
+    IF other THEN RAISE EXCEPTION 'client_message_id used with another body' USING ERRCODE = 'CA409'; END IF;
     SELECT array_agg(m.client_message_id),
            bool_or(m.body_sha256 <> p_hashes[array_position(p_client_ids, m.client_message_id)])
       INTO known, other
       FROM cairn.messages m
      WHERE m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = ANY (p_client_ids);
     IF other THEN RAISE EXCEPTION 'client_message_id used with another body' USING ERRCODE = 'CA409'; END IF;
-    IF known IS NOT NULL THEN
+    IF known IS NOT NULL OR twice THEN
       SELECT coalesce(array_agg(g ORDER BY g), '{}') INTO fresh FROM generate_subscripts(p_tokens, 1) g
-       WHERE p_client_ids[g] IS NULL OR p_client_ids[g] <> ALL (known);
+       WHERE p_client_ids[g] IS NULL
+          OR p_client_ids[g] <> ALL (coalesce(known, '{}')) AND array_position(p_client_ids, p_client_ids[g]) = g;
       IF fresh = '{}' THEN             -- a pure repeat: nothing is written, and the first reply is given again
         SELECT array_agg(m.seq ORDER BY c.i), (array_agg(m.reply_live ORDER BY m.seq DESC))[1],
                (array_agg(m.reply_pending ORDER BY m.seq DESC))[1]
@@ -101,7 +108,7 @@ BEGIN
       FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) WINDOW w AS (ORDER BY g);
     IF fresh IS NULL THEN
       SELECT array_agg(q) INTO seqs FROM generate_series(s.last_seq + 1, top) q;
-    ELSE                               -- a batch of old and new: each position answers with its own seq
+    ELSE                               -- a batch of old, new and repeated: each position answers with its own seq
       SELECT array_agg(coalesce(m.seq, s.last_seq + array_position(fresh, g)) ORDER BY g) INTO seqs
         FROM generate_subscripts(p_tokens, 1) g
         LEFT JOIN cairn.messages m ON m.account_id = p_account AND m.session_id = s.id
