@@ -1,5 +1,6 @@
 """Messages as rows: the append that is one round trip, and the reads."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -83,19 +84,27 @@ def _arguments(
         session_name,
         create_session,
         [message.role.value for message in messages],
-        [orjson.dumps(message.parts).decode() for message in messages],
+        [_json(message.parts) for message in messages],
         list(token_counts),
         [is_user_turn(message) for message in messages],
         _or_null([message.peer_id for message in messages]),
         _or_null([message.origin for message in messages]),
         _or_null([message.said_at for message in messages]),
-        _or_null([orjson.dumps(m.attributes).decode() if m.attributes else None for m in messages]),
+        _or_null([_json(m.attributes) if m.attributes else None for m in messages]),
         [message.client_message_id for message in messages] if with_ids else None,
         [body_sha256(message) if message.client_message_id else None for message in messages] if with_ids else None,
         [use.position + 1 for use in uses] if uses else None,
         [use.tool_id for use in uses] if uses else None,
         [use.is_result for use in uses] if uses else None,
     )
+
+
+def _json(value: object) -> str:
+    """Return a value as JSON text; numbers beyond 64 bits, which the fast encoder refuses, are kept as they are."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _or_null(values: list[Any]) -> list[Any] | None:
