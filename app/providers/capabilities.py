@@ -27,7 +27,8 @@ _MISSES_ALLOWED: Final = 2
 class Capability:
     """How to ask one model.
 
-    one_of: its server takes schemas with oneOf. system_role: it takes a system message.
+    one_of: its server takes the schemas as they are, with oneOf and additionalProperties.
+    system_role: it takes a system message.
     misses: how often in a row it was offered a tool and answered in prose.
     """
 
@@ -89,23 +90,23 @@ class CapabilitiesInMemory:
         self._known[service, model] = capability
 
 
-def without_one_of(schema: Mapping[str, object]) -> dict[str, object]:
-    """Return the schema with each oneOf of object shapes melted into one shape that allows all of them.
+def simple_schema(schema: Mapping[str, object]) -> dict[str, object]:
+    """Return the schema for servers that know only the basics: no oneOf, no additionalProperties.
 
-    Properties are united, their enums too; required is what every shape requires. What this lets through and the
-    original does not is judged by whoever reads the answer.
+    A oneOf of object shapes becomes one shape that allows all of them: properties and enums united, required what
+    every shape requires. What this lets through and the original does not is judged by whoever reads the answer.
     """
-    melted: dict[str, object] = {}
+    simple: dict[str, object] = {}
     for key, value in schema.items():
         if key == "oneOf" and isinstance(value, list):
-            melted.update(_united([shape for shape in value if isinstance(shape, Mapping)]))
-        elif isinstance(value, Mapping):
-            melted[key] = without_one_of(value)
-        elif isinstance(value, list):
-            melted[key] = [without_one_of(item) if isinstance(item, Mapping) else item for item in value]
-        else:
-            melted[key] = value
-    return melted
+            simple.update(_united([simple_schema(shape) for shape in value if isinstance(shape, Mapping)]))
+        elif key == "properties" and isinstance(value, Mapping):
+            simple[key] = {name: simple_schema(part) for name, part in value.items() if isinstance(part, Mapping)}
+        elif key == "items" and isinstance(value, Mapping):
+            simple[key] = simple_schema(value)
+        elif key != "additionalProperties":
+            simple[key] = value
+    return simple
 
 
 def _united(shapes: list[Mapping[str, object]]) -> dict[str, object]:
@@ -122,7 +123,6 @@ def _united(shapes: list[Mapping[str, object]]) -> dict[str, object]:
         "type": "object",
         "properties": properties,
         "required": [name for name in properties if name in shared],
-        "additionalProperties": False,
     }
 
 

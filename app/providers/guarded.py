@@ -1,6 +1,7 @@
 """No network inside a transaction: a model that refuses to be called while one is open."""
 
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from app.providers.ports import ChatModel, ModelAnswer, ToolRequest
 
@@ -10,6 +11,13 @@ class NetworkInsideTransaction(RuntimeError):
 
     The transaction would hold its connection and its locks for as long as the model thinks.
     """
+
+
+@runtime_checkable
+class HoldsConnections(Protocol):
+    """A model that keeps connections open between calls."""
+
+    async def aclose(self) -> None: ...
 
 
 class GuardedModel:
@@ -38,3 +46,8 @@ class GuardedModel:
                 "Close the transaction first, call the model, then open a new one to write the result."
             )
         return await self._inner.call_tool(request)
+
+    async def aclose(self) -> None:
+        """Close the connections of the inner model, if it holds any."""
+        if isinstance(self._inner, HoldsConnections):
+            await self._inner.aclose()

@@ -9,7 +9,7 @@ import openai
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from app.domain.errors import ModelUnavailable
-from app.providers.capabilities import CapabilitiesInMemory, Capability, CapabilityStore, Transport, without_one_of
+from app.providers.capabilities import CapabilitiesInMemory, Capability, CapabilityStore, Transport, simple_schema
 from app.providers.chat_answers import read_completion
 from app.providers.chat_errors import is_about_context, meaning, refusal_text
 from app.providers.ports import ModelAnswer, ToolRequest
@@ -128,7 +128,7 @@ class OpenAICompatibleModel:
 
     def _payload(self, request: ToolRequest, capability: Capability) -> dict[str, Any]:
         system = request.prompt.system
-        parameters = request.tool.parameters if capability.one_of else without_one_of(request.tool.parameters)
+        parameters = request.tool.parameters if capability.one_of else simple_schema(request.tool.parameters)
         extra: dict[str, Any] = {}
         if capability.transport.offers_tool:
             extra = _tool_arguments(request, parameters, forced=capability.transport is Transport.FORCED_TOOL)

@@ -5,7 +5,7 @@ import pytest
 
 from app.domain.working_memory.schema import create_parameters, update_parameters
 from app.domain.working_memory.sections import SECTIONS
-from app.providers.capabilities import Capability, Transport, without_one_of
+from app.providers.capabilities import Capability, Transport, simple_schema
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,11 @@ def test_stepping_down_always_ends() -> None:
     assert steps <= 6
 
 
-def test_without_one_of_no_shape_is_lost() -> None:
+def test_in_the_simple_schema_no_shape_is_lost() -> None:
     schema = update_parameters()
-    flat = without_one_of(schema)
+    flat = simple_schema(schema)
     assert "oneOf" not in str(flat)
+    assert "additionalProperties" not in str(flat)
     names = [section.value for section in SECTIONS]
     ops: list[dict[str, object]] = [{"op": "KEEP"}, {"op": "UPDATE", "content": "x"}, {"op": "APPEND", "items": ["x"]}]
     for op in ops:
@@ -60,5 +61,12 @@ def test_without_one_of_no_shape_is_lost() -> None:
         jsonschema.validate({"sections": dict.fromkeys(names, unknown)}, flat)
 
 
-def test_a_schema_without_one_of_stays_as_it_is() -> None:
-    assert without_one_of(create_parameters()) == create_parameters()
+def test_a_schema_without_special_words_stays_as_it_is() -> None:
+    plain = {key: value for key, value in create_parameters().items() if key != "additionalProperties"}
+    assert simple_schema(create_parameters()) == plain
+    assert simple_schema(plain) == plain
+
+
+def test_a_property_may_be_called_like_a_keyword() -> None:
+    schema = {"type": "object", "properties": {"oneOf": {"type": "string"}, "additionalProperties": {"type": "string"}}}
+    assert simple_schema(schema) == schema

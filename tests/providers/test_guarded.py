@@ -32,3 +32,13 @@ async def test_the_rules_obey_the_same_guard() -> None:
         await guarded.call_tool(request)
     open_now[0] = False
     assert (await guarded.call_tool(request)).transport == "rules"
+
+
+async def test_closing_the_guard_closes_the_connections_inside(model_server: ModelServer) -> None:
+    inner = OpenAICompatibleModel(model="m", base_url=model_server.base_url)
+    guarded = GuardedModel(inner, lambda: False)
+    await guarded.call_tool(update_request())
+    await guarded.aclose()
+    with pytest.raises(RuntimeError, match="closed"):
+        await inner.call_tool(update_request())
+    await GuardedModel(ExtractiveModel(len), lambda: False).aclose()

@@ -22,11 +22,12 @@ _MOST_JOINED: Final = 6
 _LARGEST_LOSS: Final = 0.15
 
 
-def key_facts(conversation: Conversation, old: str) -> SectionOp:
+def key_facts(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
     """Return what to do with the section: nothing, add the best new facts, or make room for them as well."""
     known = items_of(old)
     request = first_request(conversation)
     written = [fact for item in known for fact in _JOINT.split(item)] + ([request.text] if request else [])
+    written += taken
     chosen = best(conversation.sentences, fact_score, _LATER if known else _AT_FIRST, written)
     fresh = [line_of(sentence) for sentence in chosen]
     if not fresh:
@@ -54,7 +55,12 @@ def _consolidated(known: Sequence[str], fresh: Sequence[str], conversation: Conv
         if conversation.count(bulleted([*kept, *fresh])) <= MOST_TOKENS:
             break
         kept.remove(bullet)
-    return bulleted(_joined([*kept, *fresh]))
+    added = list(fresh)
+    for bullet in sorted(fresh, key=_strength)[:-1]:
+        if conversation.count(bulleted([*kept, *added])) <= MOST_TOKENS:
+            break
+        added.remove(bullet)
+    return bulleted(_joined([*kept, *added]))
 
 
 def _strength(bullet: str) -> float:

@@ -1,6 +1,7 @@
 """Task and goals: the first request in full, and what people said they want."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from app.domain.working_memory.operations import KEEP, SectionOp, Update
@@ -23,11 +24,11 @@ _OTHERS: Final = re.compile(
 )
 
 
-def task_and_goals(conversation: Conversation, old: str) -> SectionOp:
+def task_and_goals(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
     """Return the goals to add. When the section is full, the first one and the newest ones stay."""
     known = items_of(old)
     opening = [] if known else _opening(conversation)
-    chosen = best(conversation.sentences, _score, _LATER if known else _AT_FIRST, [*known, *opening])
+    chosen = best(conversation.sentences, _score, _LATER if known else _AT_FIRST, [*known, *opening, *taken])
     fresh = opening + [line_of(sentence) for sentence in chosen]
     if not fresh:
         return KEEP

@@ -23,7 +23,7 @@ _SHARED: Final = 0.4
 _SHARED_PAIRS: Final = 0.25
 
 
-def open_issues(conversation: Conversation, old: str) -> SectionOp:
+def open_issues(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
     """Return the issues to add, and marks on those that the new messages settle.
 
     Of the settled ones the newest few stay, so that one can see how they ended.
@@ -33,7 +33,7 @@ def open_issues(conversation: Conversation, old: str) -> SectionOp:
     still_open = [item for item in known if not is_settled(item) and item not in settled]
     room = max(1, min(_LATER if known else _AT_FIRST, _MOST_OPEN - len(still_open)))
     asked = [_question_line(s, conversation) for s in _unanswered(conversation.sentences)]
-    chosen = best(conversation.sentences, _score, room, [*known, *asked])
+    chosen = best(conversation.sentences, _score, room, [*known, *asked, *taken])
     fresh = [line for line in [line_of(s) for s in chosen] + asked if line not in known][:room]
     if not settled:
         return added(old, fresh) if fresh else KEEP

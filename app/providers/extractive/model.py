@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.merge import applied
 from app.domain.working_memory.operations import SectionOp, op_document
 from app.domain.working_memory.schema import CREATE_TOOL
-from app.domain.working_memory.sections import SECTIONS, Section
+from app.domain.working_memory.sections import SECTIONS, Bodies, Section
 from app.providers.extractive.conversation import Conversation, read_conversation
 from app.providers.extractive.errors import errors_and_corrections
 from app.providers.extractive.facts import key_facts
 from app.providers.extractive.goals import task_and_goals
 from app.providers.extractive.issues import open_issues
+from app.providers.extractive.items import items_of
 from app.providers.extractive.references import files_and_context
 from app.providers.extractive.state import current_state
 from app.providers.extractive.title import session_title
@@ -23,7 +24,7 @@ from app.providers.ports import ModelAnswer, ToolRequest, WorkingMemorySource
 PROVIDER: Final = "extractive"
 MODEL: Final = "rules-1"
 
-_WRITERS: Final[Mapping[Section, Callable[[Conversation, str], SectionOp]]] = {
+_WRITERS: Final[Mapping[Section, Callable[[Conversation, str, Sequence[str]], SectionOp]]] = {
     Section.SESSION_TITLE: session_title,
     Section.CURRENT_STATE: current_state,
     Section.TASK_AND_GOALS: task_and_goals,
@@ -32,6 +33,9 @@ _WRITERS: Final[Mapping[Section, Callable[[Conversation, str], SectionOp]]] = {
     Section.ERRORS_AND_CORRECTIONS: errors_and_corrections,
     Section.OPEN_ISSUES: open_issues,
 }
+
+# The lists that may want the same sentence, in the order of who gets it.
+_LISTS: Final = (Section.ERRORS_AND_CORRECTIONS, Section.OPEN_ISSUES, Section.TASK_AND_GOALS, Section.KEY_FACTS)
 
 
 class ExtractiveModel:
@@ -69,21 +73,29 @@ class ExtractiveModel:
 def created_sections(source: WorkingMemorySource, count: TokenCounter) -> dict[str, str]:
     """Return seven bodies. A section with nothing to say gets one line in italics that says so, and as of when."""
     conversation = read_conversation(source.messages, count)
-    prior = source.document or {}
-    bodies: dict[str, str] = {}
-    for section in SECTIONS:
-        old = prior.get(section, "")
-        bodies[section.value] = applied(old, _WRITERS[section](conversation, old)) or _nothing(section, conversation)
-    return bodies
+    document = source.document or {}
+    ops = _operations(conversation, document)
+    bodies = {section: applied(document.get(section, ""), ops[section]) for section in SECTIONS}
+    return {section.value: bodies[section] or _nothing(section, conversation) for section in SECTIONS}
 
 
 def updated_sections(source: WorkingMemorySource, count: TokenCounter) -> dict[str, dict[str, object]]:
     """Return seven operations: KEEP where the messages bring nothing new."""
-    conversation = read_conversation(source.messages, count)
-    document = source.document or {}
-    return {
-        section.value: op_document(_WRITERS[section](conversation, document.get(section, ""))) for section in SECTIONS
-    }
+    ops = _operations(read_conversation(source.messages, count), source.document or {})
+    return {section.value: op_document(ops[section]) for section in SECTIONS}
+
+
+def _operations(conversation: Conversation, document: Bodies) -> dict[Section, SectionOp]:
+    """Return an operation per section. What one of the lists says already, no other one repeats."""
+    ops: dict[Section, SectionOp] = {}
+    lists = {section: items_of(document.get(section, "")) for section in _LISTS}
+    for section in (*_LISTS, *(other for other in SECTIONS if other not in _LISTS)):
+        old = document.get(section, "")
+        taken = [item for other, items in lists.items() if other is not section for item in items]
+        ops[section] = _WRITERS[section](conversation, old, taken if section in _LISTS else ())
+        if section in _LISTS:
+            lists[section] = items_of(applied(old, ops[section]))
+    return ops
 
 
 def _nothing(section: Section, conversation: Conversation) -> str:

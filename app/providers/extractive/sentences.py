@@ -10,6 +10,8 @@ from app.domain.prompts import SpokenMessage
 from app.providers.extractive.cues import LEADING_INTERJECTION, SMALL_TALK
 from app.providers.extractive.language import CJK, Wording
 
+# The line that opens a tool call in the text of a message; what follows it is input and output.
+TOOL_LINE: Final = re.compile(r"^\[tool ([^:\]\n]{1,80}): ([^\]\n]{1,40})\]$", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~)")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIST_MARK: Final = re.compile(r"^\s*(?:[-*+•·]|\d{1,3}[.)、])\s+|^#{1,6}\s+|^>\s*")
@@ -123,7 +125,8 @@ def shortened(text: str, words: int) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    for line in _lines_outside_fences(text):
+    tool = TOOL_LINE.search(text)
+    for line in _lines_outside_fences(text[: tool.start()] if tool else text):
         stripped = _LIST_MARK.sub("", line).strip()
         if not stripped or _CODE_LINE.search(line) or _is_noise(stripped):
             continue

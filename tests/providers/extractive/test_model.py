@@ -275,6 +275,27 @@ async def test_random_text_never_breaks_the_rules(texts: list[str]) -> None:
     await MODEL.call_tool(update_request(messages, document=await created(messages)))
 
 
+TOOLS = conversation(
+    ("user", "Run the tests of the tide service, please."),
+    (
+        "assistant",
+        'I run them now.\n[tool run_tests: error]\ninput: {"path": "tests/tides"}\n'
+        "output: 3 failed, 39 passed in tests/tides/test_curve.py\nWe decided nothing here. I love tea.",
+    ),
+    ("user", "[tool read_file: completed]\noutput: TODO: we still need to refactor harbour/curve.py"),
+)
+
+
+async def test_tool_output_is_searched_for_errors_and_files_but_never_taken_for_words() -> None:
+    document = await created(TOOLS)
+    everything = "\n".join(document.values())
+    assert "run_tests: 3 failed, 39 passed" in document[Section.ERRORS_AND_CORRECTIONS]
+    assert "`tests/tides/test_curve.py`" in document[Section.FILES_AND_CONTEXT]
+    assert "`harbour/curve.py`" in document[Section.FILES_AND_CONTEXT]
+    assert "I love tea" not in everything
+    assert "refactor" not in everything
+
+
 async def test_an_earlier_document_is_carried_into_a_new_one() -> None:
     document = await created(ENGLISH)
     request = update_request(ENGLISH_LATER, document=document)
