@@ -87,7 +87,7 @@ def demoted(line: str) -> str:
 
 def unwrap_outer_fence(text: str) -> str:
     """Take off one code fence that a model put around the whole document; other text comes back unchanged."""
-    lines = split_lines(text)
+    lines = split_lines(text.removeprefix("\ufeff"))
     first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None or not _holds_document(lines, first):
         return text if first is None or _sections_outside_fences(text) else _unwrap_inner(lines)

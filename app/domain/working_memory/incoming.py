@@ -6,8 +6,9 @@ from typing import Final
 from app.domain.working_memory.document import closed_body, demoted
 from app.domain.working_memory.items import bullet, item_of
 from app.domain.working_memory.lines import LineKind, header_section, scan_body, trim_blank_lines
-from app.domain.working_memory.operations import Append, Keep, SectionOp, Update
+from app.domain.working_memory.operations import Append, Keep, SectionOp, Update, items_of_text
 from app.domain.working_memory.sections import Section
+from app.domain.working_memory.wording import has_mark
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _LEVEL_2: Final = re.compile(r"\s*## +\S")
@@ -37,13 +38,21 @@ def sanitised_body(section: Section, text: str) -> str:
 
 
 def sanitised_op(section: Section, op: SectionOp) -> SectionOp:
-    """Return the operation with texts that are safe to store; items lose their own list mark and blank ones go."""
+    """Return the operation with texts that are safe to store; items lose their own list mark, empty ones go."""
     if isinstance(op, Keep):
         return op
     if isinstance(op, Update):
         return Update(sanitised_body(section, op.content), op.truncated)
-    items = (item_of(sanitised_body(section, item)).text for item in op.items)
-    return Append(tuple(filter(None, items)), op.truncated)
+    texts = (sanitised_body(section, text) for item in op.items for text in _separate(item))
+    items = map(item_of, texts)
+    return Append(tuple(item.text for item in items if item is not None), op.truncated)
+
+
+def _separate(item: str) -> tuple[str, ...]:
+    """An item that is a whole list of bullets stands for that many items; nested bullets stay with theirs."""
+    first, *rest = item.strip().split("\n")
+    is_list = has_mark(first) and any(has_mark(line) for line in rest)
+    return items_of_text(item) if is_list else (item,)
 
 
 def appended(body: str, items: tuple[str, ...]) -> str:

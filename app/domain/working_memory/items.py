@@ -1,5 +1,6 @@
 """Items of a section: a bullet or plain line together with everything that hangs on it."""
 
+import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -61,10 +62,27 @@ def count_bullets(body: str) -> int:
     return sum(item.bullets for item in read_items(body))
 
 
-def item_of(text: str) -> Item:
-    """Return one item out of text that a model offered as an item, without its own list mark."""
-    trimmed = without_mark(text.strip())
-    return Item(trimmed, 1, trimmed)
+def item_of(text: str) -> Item | None:
+    """Return one item out of text that a model offered as an item, as it will be read from the document.
+
+    Its own list mark is taken off. None when it says nothing: a rule, a lone mark, a filler.
+    """
+    lines = text.strip().split("\n")
+    start = next((at for at, line in enumerate(lines) if not _says_nothing(line.strip())), None)
+    if start is None:
+        return None
+    trimmed = without_mark(textwrap.dedent("\n".join(lines[start:])).strip())
+    match read_items(bullet(trimmed)):
+        case [item]:
+            return Item(trimmed, item.bullets, item.said)
+        case []:
+            return None
+        case _:
+            return Item(trimmed, 1, trimmed)
+
+
+def _says_nothing(trimmed: str) -> bool:
+    return not trimmed or is_mark_only(trimmed) or is_filler(trimmed)
 
 
 def bullet(text: str) -> str:
@@ -121,7 +139,7 @@ class _Reader:
         first, self._nothing_read = self._nothing_read, False
         if self._continues(line):
             self._continue(line, trimmed)
-        elif (first and is_hint(trimmed)) or is_heading(trimmed) or is_mark_only(trimmed) or is_filler(trimmed):
+        elif (first and is_hint(trimmed)) or is_heading(trimmed) or _says_nothing(trimmed):
             self._finish()
         else:
             self._start(without_mark(trimmed), _indent(line), 1)

@@ -37,8 +37,8 @@ class Scan:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split at LF, CRLF and CR only, without a byte order mark; '' has one empty line."""
-    return _LINE_END.split(text.removeprefix("\ufeff"))
+    """Split at LF, CRLF and CR only; '' has one empty line."""
+    return _LINE_END.split(text)
 
 
 def trim_blank_lines(lines: Sequence[str]) -> str:
@@ -158,8 +158,11 @@ class _Scanner:
 
 
 def scan_document(text: str) -> Scan:
-    """Scan text that may hold section headers: what nobody closes ends at the next header."""
-    return _scan(text, headers_end_open_fences=True)
+    """Scan text that may hold section headers: what nobody closes ends at the next header.
+
+    A byte order mark at its start is left out.
+    """
+    return _scan(text.removeprefix("\ufeff"), headers_end_open_fences=True)
 
 
 def scan_body(text: str) -> Scan:

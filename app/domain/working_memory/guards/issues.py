@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.domain.working_memory.containment import find_containing
-from app.domain.working_memory.coverage import unknown_items
 from app.domain.working_memory.deferral import DeferralReason, DeferredItem
+from app.domain.working_memory.guards.repeats import offered_items
 from app.domain.working_memory.guards.verdict import Guard, Reason, Verdict, append_or_keep
-from app.domain.working_memory.items import Item, item_of, read_items
+from app.domain.working_memory.items import Item, read_items
 from app.domain.working_memory.lines import fence_opener
 from app.domain.working_memory.operations import Append, Update
 from app.domain.working_memory.resolution import is_settled, settled_issues
@@ -44,10 +44,11 @@ def guard_issues(op: Update | Append, old: str, waiting: Sequence[DeferredItem])
 
 
 def _guard_append(op: Append, known: list[Item], waiting: Sequence[DeferredItem]) -> Verdict:
-    offered = [_unmarked(item_of(text)) for text in op.items]
-    fresh = {item.key for item in unknown_items(offered, known)}
-    texts = [text for text, item in zip(op.items, offered, strict=True) if item.key in fresh]
-    texts = list(dict.fromkeys(texts))
+    offered: dict[str, str] = {}
+    for item in offered_items(op):
+        offered.setdefault(_unmarked(item).key, item.text)
+    there = {item.key for item in known} | {""}
+    texts = [text for key, text in offered.items() if key not in there]
     settled = _settled(texts, waiting)
     if len(texts) == len(op.items) and texts:
         return Verdict(op, settled=settled)

@@ -11,7 +11,7 @@ from app.domain.working_memory.guards.verdict import Guard, Reason, Verdict, app
 from app.domain.working_memory.items import Item, read_items
 from app.domain.working_memory.operations import KEEP, Append, Update
 from app.domain.working_memory.sections import Section
-from app.domain.working_memory.sentinel import SENTINEL, is_sentinel, without_sentinel
+from app.domain.working_memory.sentinel import SENTINEL, has_sentinel, is_sentinel, without_sentinel
 from app.domain.working_memory.sizes import Size, size_of
 
 APPEND_CAP: Final = 5
@@ -41,9 +41,8 @@ def _guard_append(op: Append, old: str, known: list[Item], size: Size) -> Verdic
     if not fresh:
         return Verdict(KEEP, guard, reason)
     if size.is_emergency:
-        has_sentinel = any(map(is_sentinel, old.split("\n")))
         return Verdict(
-            KEEP if has_sentinel else Append((SENTINEL,)),
+            KEEP if has_sentinel(old) else Append((SENTINEL,)),
             Guard.ANTI_BLOAT,
             Reason.CONSOLIDATION_REQUIRED,
             _deferred(fresh, DeferralReason.CONSOLIDATION_REQUIRED),

@@ -14,9 +14,14 @@ def guard_repeats(op: Append, old: str) -> Verdict:
     return Verdict(Append(tuple(item.text for item in items)) if items else KEEP, guard, reason)
 
 
+def offered_items(op: Append) -> list[Item]:
+    """Return the items of an APPEND as they will be read from the document."""
+    return [item for text in op.items if (item := item_of(text)) is not None]
+
+
 def fresh_items(op: Append, known: list[Item]) -> tuple[list[Item], Guard, Reason]:
     """Return the items that are new, and the guard and reason when some are not."""
-    offered = [item_of(text) for text in op.items]
+    offered = offered_items(op)
     fresh = unknown_items(offered, known)
     if len(fresh) == len(offered) and fresh:
         return fresh, Guard.NONE, Reason.NONE
