@@ -23,6 +23,7 @@ from app.services.messages import Messages
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
 from app.services.working_memory.asking import Asking
+from app.services.working_memory.corrections import Corrections
 from app.services.working_memory.questions import Questions
 from app.services.working_memory.working_memories import WorkingMemories
 from app.settings import Settings
@@ -55,6 +56,7 @@ class Services:
     archives: Archives
     tasks: Tasks
     working_memory: WorkingMemories
+    corrections: Corrections
     identity: Identities
     jobs: Jobs
     health: Health
@@ -136,6 +138,7 @@ def _services(settings: Settings, database: Database, count_tokens: TokenCounter
         archives=Archives(database),
         tasks=Tasks(database),
         working_memory=_working_memories(settings, database, count_tokens, model),
+        corrections=Corrections(database, count_tokens),
         identity=Identities(database),
         jobs=Jobs(database, lease_seconds=settings.lease_seconds),
         health=Health(database, head=migrations.head()),

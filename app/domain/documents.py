@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from app.domain.working_memory.sections import SECTIONS, Section
-
-OVERSIZED_BULLETS: Final = 25
-OVERSIZED_TOKENS: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from app.domain.archives import Archive, Sealed, StepOutcome, ToolPair
+from app.domain.documents import BaseDocument
+from app.domain.errors import StaleDocument
 from app.domain.jobs import StepReport
 from app.domain.scope import Scope
 from app.domain.tasks import Task
@@ -89,6 +91,23 @@ async def newest_with_document(
     newest = query.order_by(t.archives.c.archive_no.desc()).limit(1)
     row = (await tx.execute(newest)).mappings().one_or_none()
     return _archive(row) if row else None
+
+
+async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument) -> None:
+    """Raise the revision of a document. Raises StaleDocument when it is no longer the one that was read."""
+    revised = await tx.execute(
+        sa.update(t.archives)
+        .where(
+            _of(scope, session_id),
+            t.archives.c.archive_no == base.archive_no,
+            t.archives.c.document_revision == base.revision,
+            t.archives.c.has_document,
+        )
+        .values(document_revision=base.revision + 1)
+        .returning(t.archives.c.archive_no)
+    )
+    if revised.one_or_none() is None:
+        raise StaleDocument("The working memory changed at this moment; read it and try again.")
 
 
 async def cancel(tx: Transaction, scope: Scope, archive: Archive) -> int:

@@ -5,16 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.documents import OVERSIZED_BULLETS, OVERSIZED_TOKENS
 from app.domain.errors import ModelRefused
 from app.domain.pieces import Piece, next_piece
 from app.domain.prompts import Prompt, SpokenMessage
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferredItem
 from app.domain.working_memory.document import render_document
-from app.domain.working_memory.items import count_bullets
 from app.domain.working_memory.schema import CREATE_TOOL, UPDATE_TOOL, create_parameters, update_parameters
-from app.domain.working_memory.sections import SECTIONS, Bodies, Section
+from app.domain.working_memory.sections import Bodies
+from app.domain.working_memory.sizes import section_sizes, size_warnings
 from app.prompts.working_memory import render_creation, render_update
 from app.providers.ports import ToolRequest, ToolSpec, WorkingMemorySource
 
@@ -34,12 +33,6 @@ MOST_DEFERRED: Final = 50
 """Facts that wait take at most a twentieth of the window, and are at most fifty, the newest ones."""
 
 SMALLEST_ROOM: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    bullets: int
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +86,15 @@ class Questions:
     def _prompt(self, standing: Standing, messages: Sequence[SpokenMessage]) -> Prompt:
         if standing.bodies is None:
             return render_creation(messages, tool_name=CREATE_TOOL)
-        sizes = {section: self._size(standing.bodies.get(section, "")) for section in SECTIONS}
+        sizes = {size.section: size for size in section_sizes(standing.bodies, self._count_tokens)}
         return render_update(
             standing.bodies,
             messages,
             tool_name=UPDATE_TOOL,
             sizes=sizes,
-            oversized=[section for section, size in sizes.items() if _is_oversized(section, size)],
+            oversized=[size.section for size in size_warnings(standing.bodies, self._count_tokens)],
             deferred=self._shown_deferred(standing.deferred),
         )
-
-    def _size(self, body: str) -> _Size:
-        return _Size(count_bullets(body), self._count_tokens(body))
 
     def _shown_deferred(self, deferred: Sequence[DeferredItem]) -> list[str]:
         """Return the newest items that wait, within their share of the window, in the order they came."""
@@ -116,10 +106,3 @@ class Questions:
                 break
             shown.append(item.text)
         return shown[::-1]
-
-
-def _is_oversized(section: Section, size: _Size) -> bool:
-    """Return whether a model is asked to shrink a section; the append-only log is never asked to."""
-    if section is Section.ERRORS_AND_CORRECTIONS:
-        return False
-    return size.bullets > OVERSIZED_BULLETS or size.tokens > OVERSIZED_TOKENS

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.archives import Archive, StepOutcome
-from app.domain.documents import SectionRecord, StoredDocument
-from app.domain.errors import JobLost, StaleDocument, session_not_found
+from app.domain.archives import Archive, StepOutcome, parse_archive_id
+from app.domain.documents import BaseDocument, SectionRecord, StoredDocument
+from app.domain.errors import JobLost, StaleDocument, archive_not_found, session_not_found
 from app.domain.jobs import Job
 from app.domain.prompts import SpokenMessage
 from app.domain.scope import Scope
@@ -21,9 +21,9 @@ from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferredItem
 from app.domain.working_memory.document import abstract
 from app.domain.working_memory.fold import fold
-from app.domain.working_memory.items import count_bullets
 from app.domain.working_memory.merge import MergeResult
 from app.domain.working_memory.sections import Section
+from app.domain.working_memory.sizes import size_of
 from app.services.working_memory.asking import Asking, Reading, read
 from app.services.working_memory.material import Material, read_material
 from app.services.working_memory.questions import STEP, Questions, Standing
@@ -65,6 +65,21 @@ class WorkingMemories:
                 archive=await archives.get(tx, scope, session.id, base.archive_no) if base.archive_no else None,
                 deferred=tuple(await working_memory.waiting_items(tx, scope, session.id)),
             )
+
+    async def after(self, scope: Scope, session_name: str, archive_id: str) -> StoredDocument | None:
+        """Return the document after one archive, None while there is none. Raises NotFound."""
+        archive_no = parse_archive_id(archive_id)
+        async with self._database.transaction(scope, snapshot=True) as tx:
+            session = await sessions.get(tx, scope, session_name)
+            if session is None:
+                raise session_not_found(session_name)
+            archive = await archives.get(tx, scope, session.id, archive_no) if archive_no else None
+            if archive is None:
+                raise archive_not_found(archive_id)
+            if not archive.has_document:
+                return None
+            own = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
+            return await working_memory.get(tx, scope, session.id, own)
 
     async def process(self, job: Job) -> None:
         """Run the working-memory step of one archive to its end.
@@ -134,13 +149,14 @@ class WorkingMemories:
         records = {}
         for decision in merged.decisions:
             body = merged.bodies[decision.section]
+            size = size_of(decision.section, body, self._count_tokens)
             old = before.sections.get(decision.section) if before else None
             records[decision.section] = SectionRecord(
                 section=decision.section,
                 body=body,
-                tokens=self._count_tokens(body),
+                tokens=size.tokens,
                 tokens_before=old.tokens if old else 0,
-                bullets=count_bullets(body),
+                bullets=size.bullets,
                 bullets_before=old.bullets if old else 0,
                 requested_op=decision.requested,
                 applied_op=decision.applied,

@@ -1,0 +1,78 @@
+"""Use case: a person puts a section right."""
+
+from dataclasses import replace
+
+from app.domain.documents import SectionRecord, StoredDocument
+from app.domain.errors import InvalidInput, PreconditionFailed, session_not_found
+from app.domain.scope import Scope
+from app.domain.tokens import TokenCounter
+from app.domain.working_memory.document import confined_body
+from app.domain.working_memory.sections import Section, find_section
+from app.domain.working_memory.sizes import size_of
+from app.storage import archives, sessions, working_memory
+from app.storage.transaction import Database
+
+MOST_CHARACTERS = 200_000
+BY_HAND = "CORRECT"
+
+
+class Corrections:
+    """Replace one section of the newest document; recorded as a revision of it, guarded by nothing."""
+
+    def __init__(self, database: Database, count_tokens: TokenCounter) -> None:
+        self._database = database
+        self._count_tokens = count_tokens
+
+    async def correct(self, scope: Scope, session_name: str, section_name: str, body: str) -> StoredDocument:
+        """Return the document as it now stands. An update that was being prepared is merged again, into this one.
+
+        Raises: NotFound, InvalidInput for a section nobody knows or a body too long, PreconditionFailed while there is
+        no document yet.
+        """
+        section = find_section(section_name)
+        if section is None:
+            raise InvalidInput(f"Unknown section {section_name!r}; one of: {', '.join(Section)}.", {"field": "section"})
+        if len(body) > MOST_CHARACTERS:
+            raise InvalidInput(f"A section holds at most {MOST_CHARACTERS} characters.", {"field": "content"})
+        async with self._database.transaction(scope) as tx:
+            session = await sessions.lock(tx, scope, session_name)
+            if session is None:
+                raise session_not_found(session_name)
+            base = await working_memory.base_document(tx, scope, session.id)
+            document = await working_memory.get(tx, scope, session.id, base)
+            if document is None:
+                raise PreconditionFailed(
+                    f"Session {session_name} has no working memory yet; commit it first.", {"resource": session_name}
+                )
+            revised = replace(base, revision=base.revision + 1)
+            records = self._corrected(document, section, confined_body(body))
+            await archives.revise_document(tx, scope, session.id, base)
+            await working_memory.save(tx, scope, session.id, base.archive_no, records, revision=revised.revision)
+            return StoredDocument(revised.archive_no, revised.revision, revised.last_seq, records)
+
+    def _corrected(self, document: StoredDocument, section: Section, body: str) -> dict[Section, SectionRecord]:
+        records = {
+            name: replace(
+                record,
+                requested_op="KEEP",
+                applied_op="KEEP",
+                guard=None,
+                reason=None,
+                changed=False,
+                tokens_before=record.tokens,
+                bullets_before=record.bullets,
+            )
+            for name, record in document.sections.items()
+        }
+        size = size_of(section, body, self._count_tokens)
+        records[section] = replace(
+            records[section],
+            body=body,
+            tokens=size.tokens,
+            bullets=size.bullets,
+            requested_op=BY_HAND,
+            applied_op=BY_HAND,
+            reason="by_hand",
+            changed=body != document.bodies[section],
+        )
+        return records
