@@ -90,8 +90,8 @@ SMALL_TALK: Final = re.compile(
     r"totally|absolutely|exactly|for sure|definitely|glad (?:you|to)|(?:your|it) (?:\w+ )?(?:looks?|sounds?)|"
     r"can't wait to (?:see|hear)|"
     r"keep (?:it )?up|let me know|you (?:should|can|could|deserve|got this|nailed|rock))(?![a-z])"
-    r"|你好|您好|嗨|谢谢|好的|好吧|没问题|不客气|再见|哈哈|嗯|早上好|晚上好|太好了|太棒|真棒|真不错|明白了|收到|辛苦|加油|恭喜"
-    r"|こんにちは|おはよう|こんばんは|ありがとう|了解|わかりました|承知|はい|すごい|よかった|お疲れ|おめでとう",
+    r"|你好|您好|最近怎么样|好久不见|怎么样|嗨|谢谢|好的|好吧|没问题|不客气|再见|哈哈|嗯|早上好|晚上好|太好了|太棒|真棒|真不错|明白了|收到|辛苦|加油|恭喜"
+    r"|こんにちは|お元気|久しぶり|お久しぶり|おはよう|こんばんは|ありがとう|了解|わかりました|承知|はい|すごい|よかった|お疲れ|おめでとう",
     re.IGNORECASE,
 )
 LEADING_INTERJECTION: Final = re.compile(
@@ -108,7 +108,8 @@ VAGUE_START: Final = re.compile(
 REQUEST: Final = _cue(
     r"(?:can|could|would|will) you|please|help (?:me|us)|i(?:'d| would) like|i (?:want|need)|we (?:want|need)|let's|"
     r"how (?:do|can|should) (?:i|we)",
-    r"请|帮我|帮忙|麻烦|我想|我要|我需要|我们要|我们想|我们需要|能不能|能否|可以帮|怎么|如何",
+    r"请(?:你|您|帮|把|给|先|用|在|再|不要|别|务必|注意|告诉|写|做|看|查|确认|改|生成|解释|列|总结|翻译|介绍|分析|检查|设计|实现|整理)|帮我|帮忙|麻烦[你您]|我想|我要|我需要|"
+    r"我们要|我们想|我们需要|能不能|能否|可以帮|怎么(?:做|办|写|改|用|解决|实现|配置|处理|才能|设置)|如何",
     r"[てで]ください|[てで]下さい|[てで]ほしい|お願い|たいです|たいと思|教えて|手伝って|どうやって|どうすれば",
 )
 IMPERATIVE: Final = re.compile(
@@ -141,8 +142,9 @@ TODO: Final = _cue(
     r"finished|tested|heard back|started|checked|merged|deployed|arrived)|pending|blocked|blocker|blocking|"
     r"waiting (?:for|on)|unresolved|unclear|open (?:question|issue)|to be (?:decided|done|confirmed)|tbd|"
     r"follow(?:-| )up|"
-    r"at risk|the risk|risk (?:is|of|that)|don't know (?:yet|how|why|what|if|whether)|not sure (?:yet|how|why|"
-    r"what|whether|if)|undecided",
+    r"at risk|(?:one|another|main|biggest?|the) risk|risk(?: is| of| that|:)|(?:has|have) not been|"
+    r"don't know (?:yet|how|why|what|if|whether)|not sure (?:yet|how|why|"
+    r"what|whether|if)|undecided|(?:not|no|don't|doesn't|haven't|hasn't|isn't) (?:\w+ ){1,6}yet",
     r"待办|待定|待确认|还没|尚未|还需要|还要|还差|未解决|没解决|未完成|不确定|不清楚|不知道|等待|等着|卡在|卡住|阻塞|风险|别忘|记得要|"
     r"记得(?:把|给|在)|稍后再|回头再|需要确认|有待",
     r"まだ|未定|未完了|未解決|要確認|確認待ち|待ち|わからない|分からない|不明|忘れず|忘れないで|リスク|課題|残って",

@@ -20,7 +20,9 @@ _NEWEST_KEPT: Final = 15
 _REQUEST_WORDS: Final = 80
 # What somebody else will or should do, and politeness in the form of a wish.
 _OTHERS: Final = re.compile(
-    r"(?:you|your|if you)(?:'re|'ll|'d| )|(?:i'd|i would) love to (?:see|hear|check|know)", re.IGNORECASE
+    r"^(?:you|your|if you)(?:'re|'ll|'d| )|^(?:i'd|i would) love to (?:see|hear|check|know)|let (?:you|me) know|"
+    r"let's (?:keep|do it|have|make sure)|if (?:i|we|you) need|reach out|must be|i can imagine",
+    re.IGNORECASE,
 )
 
 
@@ -48,7 +50,7 @@ def _opening(conversation: Conversation) -> list[str]:
 def _score(sentence: Sentence) -> float:
     text = sentence.text
     asks = bool(REQUEST.search(text) or IMPERATIVE.match(text)) and sentence.by_user and not sentence.named
-    if length(text) < 4 or (sentence.is_question and not asks) or _OTHERS.match(text) or CORRECTION.search(text):
+    if length(text) < 4 or (sentence.is_question and not asks) or _OTHERS.search(text) or CORRECTION.search(text):
         return 0.0
     score = 3.0 * bool(GOAL.search(text)) + 3.0 * asks + 0.5 * bool(TIME.search(text))
     score -= 2.5 * bool(SMALL_TALK.match(text)) + 1.0 * bool(VAGUE_START.match(text))

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from app.domain.prompts import SpokenMessage
@@ -79,7 +80,7 @@ def read_sentences(messages: Sequence[SpokenMessage], wording: Wording) -> list[
     """Return what was said, in order; code, tool output and bare lists of symbols are left out."""
     sentences: list[Sentence] = []
     for message in messages:
-        before = sentences[-1] if sentences else None
+        asked = bool(sentences) and any(s.is_question for s in _last_message(sentences) if s.seq != message.seq)
         if message.role in {"tool", "system"}:
             continue
         for text in _prose(message.text):
@@ -92,16 +93,20 @@ def read_sentences(messages: Sequence[SpokenMessage], wording: Wording) -> list[
                     day=day_of(message.said_at),
                     seq=message.seq,
                     position=len(sentences),
-                    answers=before is not None and before.seq != message.seq and before.is_question,
+                    answers=asked,
                 )
             )
     return sentences
 
 
+def _last_message(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
+    return takewhile(lambda sentence: sentence.seq == sentences[-1].seq, reversed(sentences))
+
+
 def length(text: str) -> int:
     """Return how much a text says, in words; two characters of Chinese or Japanese count as one."""
     cjk = len(CJK.findall(text))
-    return cjk // 2 + len(re.findall(r"[A-Za-z0-9À-ɏЀ-ӿ']+", text))
+    return (cjk + 1) // 2 + len(re.findall(r"[A-Za-z0-9À-ɏЀ-ӿ']+", text))
 
 
 def normalised(text: str) -> str:
@@ -145,8 +150,9 @@ def _lines_outside_fences(text: str) -> Iterator[str]:
 
 def _is_noise(line: str) -> bool:
     """Tell lines that are data rather than words: few letters, or one endless word."""
-    letters = sum(character.isalpha() for character in line[:_LONGEST])
-    return letters * 2 < len(line[:_LONGEST]) or (len(line) > 120 and " " not in line and not CJK.search(line))
+    signs = "".join(line[:_LONGEST].split())
+    letters = sum(character.isalpha() for character in signs)
+    return letters * 4 < len(signs) or (len(line) > 120 and " " not in line and not CJK.search(line))
 
 
 def _split(line: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from app.providers.extractive.conversation import Conversation
 from app.providers.extractive.cues import IMPERATIVE, REQUEST
 from app.providers.extractive.items import items_of
 from app.providers.extractive.language import CJK
-from app.providers.extractive.ranking import topics
+from app.providers.extractive.ranking import best, fact_score, topics
 from app.providers.extractive.sentences import Sentence, length
 
 _MOST_WORDS: Final = 10
@@ -118,6 +118,6 @@ def _talk(conversation: Conversation) -> str:
         return wording.talk_of.format(people=wording.conjunction.join(named[:3]), topics=told)
     if about:
         return wording.talk.format(topics=told)
-    telling = next((s for s in conversation.sentences if length(s.text) >= 3 and not s.is_small_talk), None)
-    first = telling or next(iter(conversation.sentences), None)
+    telling = best(conversation.sentences, fact_score, 1) or [s for s in conversation.sentences if not s.is_small_talk]
+    first = next(iter([*telling, *conversation.sentences]), None)
     return _short(_bare(first.text)) if first else wording.empty
