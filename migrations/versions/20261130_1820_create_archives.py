@@ -205,8 +205,8 @@ def _create_jobs() -> None:
           CHECK (state <> 'waiting' OR order_key IS NOT NULL),
           CHECK ((state IN ('done', 'failed', 'cancelled')) = (finished_at IS NOT NULL))
         ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-        CREATE UNIQUE INDEX jobs_step ON cairn.jobs (account_id, session_id, archive_no, kind)
-          WHERE archive_no IS NOT NULL;
+        -- Not partial: deleting a session finds its jobs by it. Jobs without an archive do not collide, NULLs are distinct.
+        CREATE UNIQUE INDEX jobs_step ON cairn.jobs (account_id, session_id, archive_no, kind);
         CREATE UNIQUE INDEX jobs_one_head ON cairn.jobs (account_id, order_key)
           WHERE state IN ('ready', 'running') AND order_key IS NOT NULL;
         CREATE UNIQUE INDEX jobs_mutex ON cairn.jobs (account_id, mutex_key)

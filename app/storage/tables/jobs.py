@@ -46,7 +46,6 @@ jobs: Final = sa.Table(
         "archive_no",
         "kind",
         unique=True,
-        postgresql_where=sa.text("archive_no IS NOT NULL"),
     ),
     sa.Index(
         "jobs_one_head",
