@@ -6,7 +6,6 @@ by itself (in a container, say) it opens its own socket and needs CAIRN_DATABASE
 
 import argparse
 import asyncio
-import importlib.metadata
 import os
 import signal
 import socket
@@ -64,8 +63,8 @@ async def serve(
         config = uvicorn.Config(
             create_app(
                 services,
-                version=version("cairn-memory-server"),
-                allowed_hosts=[name for name in settings.allowed_hosts.split(",") if name.strip()],
+                version=version(DISTRIBUTION),
+                allowed_hosts=[name.strip() for name in settings.allowed_hosts.split(",") if name.strip()],
                 more_routers=[pages.router],
             ),
             log_config=None,
