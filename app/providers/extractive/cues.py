@@ -79,7 +79,8 @@ NAME: Final = re.compile(
     r"(?<=[\u3040-\u30ff\u4e00-\u9fff])\s?[A-Za-z][\w.+#-]{1,30}"
 )
 SMALL_TALK: Final = re.compile(
-    r"(?:wow|hey|hi|hello|thank|great|cool|awesome|nice|sounds|sure|ok|okay|no problem|you're (?:welcome|so|such|"
+    r"(?:wow|how (?:are|have) you|how's (?:it|everything|life)|what's (?:up|new)|hey|hi|hello|thank|great|cool|"
+    r"awesome|nice|sounds|sure|ok|okay|no problem|you're (?:welcome|so|such|"
     r"right|doing)|"
     r"good (?:morning|evening|to see|to hear|luck|for you)|long time no|talk (?:to you )?(?:soon|later)|bye|"
     r"see you|take care|"
@@ -118,7 +119,8 @@ IMPERATIVE: Final = re.compile(
     r"summari[sz]e|translate|draft|update|remove|replace|test|debug|investigate|show (?!me when)|check (?!out)|"
     r"port|convert|"
     r"organi[sz]e|book|"
-    r"prepare|analy[sz]e|clean up|rename|document|optimi[sz]e|deploy|research|schedule)\s",
+    r"prepare|tell|list|describe|suggest|recommend|analy[sz]e|clean up|rename|document|optimi[sz]e|deploy|"
+    r"research|schedule)\s",
     re.IGNORECASE,
 )
 GOAL: Final = _cue(

@@ -30,7 +30,7 @@ _FAILED: Final = frozenset({"error", "failed", "failure", "timeout"})
 _IDENTIFIER: Final = re.compile(r"[a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|\w+\.\w{2,4}\b|\b[45]\d\d\b|\w+(?:Error|Exception)")
 
 
-def errors_and_corrections(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def errors_and_corrections(conversation: Conversation, old: str, taken: Sequence[str]) -> SectionOp:
     """Return the entries to add. The section is a log that never shrinks, so few are taken, and one when it is long."""
     known = items_of(old)
     limit = (_LATER if known else _AT_FIRST) if conversation.count(old) < MOST_TOKENS else 1

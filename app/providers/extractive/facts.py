@@ -22,7 +22,7 @@ _MOST_JOINED: Final = 6
 _LARGEST_LOSS: Final = 0.15
 
 
-def key_facts(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def key_facts(conversation: Conversation, old: str, taken: Sequence[str]) -> SectionOp:
     """Return what to do with the section: nothing, add the best new facts, or make room for them as well."""
     known = items_of(old)
     request = first_request(conversation)

@@ -26,7 +26,7 @@ _OTHERS: Final = re.compile(
 )
 
 
-def task_and_goals(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def task_and_goals(conversation: Conversation, old: str, taken: Sequence[str]) -> SectionOp:
     """Return the goals to add. When the section is full, the first one and the newest ones stay."""
     known = items_of(old)
     opening = [] if known else _opening(conversation)

@@ -23,7 +23,7 @@ _SHARED: Final = 0.4
 _SHARED_PAIRS: Final = 0.25
 
 
-def open_issues(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def open_issues(conversation: Conversation, old: str, taken: Sequence[str]) -> SectionOp:
     """Return the issues to add, and marks on those that the new messages settle.
 
     Of the settled ones the newest few stay, so that one can see how they ended.

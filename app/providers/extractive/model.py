@@ -24,18 +24,18 @@ from app.providers.ports import ModelAnswer, ToolRequest, WorkingMemorySource
 PROVIDER: Final = "extractive"
 MODEL: Final = "rules-1"
 
-_WRITERS: Final[Mapping[Section, Callable[[Conversation, str, Sequence[str]], SectionOp]]] = {
-    Section.SESSION_TITLE: session_title,
-    Section.CURRENT_STATE: current_state,
-    Section.TASK_AND_GOALS: task_and_goals,
-    Section.KEY_FACTS: key_facts,
-    Section.FILES_AND_CONTEXT: files_and_context,
+# The lists that may want the same sentence, in the order of who gets it; each is told what the others have.
+_LISTS: Final[Mapping[Section, Callable[[Conversation, str, Sequence[str]], SectionOp]]] = {
     Section.ERRORS_AND_CORRECTIONS: errors_and_corrections,
     Section.OPEN_ISSUES: open_issues,
+    Section.TASK_AND_GOALS: task_and_goals,
+    Section.KEY_FACTS: key_facts,
 }
-
-# The lists that may want the same sentence, in the order of who gets it.
-_LISTS: Final = (Section.ERRORS_AND_CORRECTIONS, Section.OPEN_ISSUES, Section.TASK_AND_GOALS, Section.KEY_FACTS)
+_OTHERS: Final[Mapping[Section, Callable[[Conversation, str], SectionOp]]] = {
+    Section.SESSION_TITLE: session_title,
+    Section.CURRENT_STATE: current_state,
+    Section.FILES_AND_CONTEXT: files_and_context,
+}
 
 
 class ExtractiveModel:
@@ -87,14 +87,13 @@ def updated_sections(source: WorkingMemorySource, count: TokenCounter) -> dict[s
 
 def _operations(conversation: Conversation, document: Bodies) -> dict[Section, SectionOp]:
     """Return an operation per section. What one of the lists says already, no other one repeats."""
-    ops: dict[Section, SectionOp] = {}
-    lists = {section: items_of(document.get(section, "")) for section in _LISTS}
-    for section in (*_LISTS, *(other for other in SECTIONS if other not in _LISTS)):
+    ops = {section: write(conversation, document.get(section, "")) for section, write in _OTHERS.items()}
+    items = {section: items_of(document.get(section, "")) for section in _LISTS}
+    for section, write_list in _LISTS.items():
         old = document.get(section, "")
-        taken = [item for other, items in lists.items() if other is not section for item in items]
-        ops[section] = _WRITERS[section](conversation, old, taken if section in _LISTS else ())
-        if section in _LISTS:
-            lists[section] = items_of(applied(old, ops[section]))
+        taken = [item for other in _LISTS if other is not section for item in items[other]]
+        ops[section] = write_list(conversation, old, taken)
+        items[section] = items_of(applied(old, ops[section]))
     return ops
 
 

@@ -1,7 +1,6 @@
 """Files and context: paths, links and tickets with what was said of them, pictures, and who takes part."""
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from app.domain.working_memory.operations import SectionOp
@@ -18,7 +17,7 @@ _MOST_PICTURES: Final = 12
 _WORDS: Final = 24
 
 
-def files_and_context(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def files_and_context(conversation: Conversation, old: str) -> SectionOp:
     """Return lines for what the section does not name yet. Once it is long, new files come without a description."""
     short = conversation.count(old) > MOST_TOKENS
     fresh = [*_people(conversation, old), *_references(conversation, old, short=short), *_pictures(conversation, old)]

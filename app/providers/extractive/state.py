@@ -18,7 +18,7 @@ _NEWS: Final = 2
 _WORDS: Final = 40
 
 
-def current_state(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def current_state(conversation: Conversation, old: str) -> SectionOp:
     """Return the new state. It is always rewritten: what held before the newest messages is history."""
     wording = conversation.wording
     telling = [s for s in conversation.sentences if length(s.text) >= 4 and not s.is_small_talk]

@@ -1,7 +1,7 @@
 """The title: the first request in a few words; it stays as it is for as long as the conversation lasts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from app.domain.working_memory.operations import KEEP, SectionOp, Update
@@ -36,7 +36,7 @@ _DANGLING: Final = re.compile(
 _CLAUSE: Final = re.compile(r"[,;:，；：、—]\s?| (?=because |so that |and then |which |but )")
 
 
-def session_title(conversation: Conversation, old: str, taken: Sequence[str] = ()) -> SectionOp:
+def session_title(conversation: Conversation, old: str) -> SectionOp:
     """Return KEEP where there is a title, else one made of the first request, or of who talks about what."""
     if items_of(old):
         return KEEP
@@ -57,7 +57,9 @@ def _early(conversation: Conversation) -> Iterator[Sentence]:
 def _asks(sentence: Sentence) -> bool:
     if length(sentence.text) < 3 or sentence.is_small_talk:
         return False
-    return bool(REQUEST.search(sentence.text) or IMPERATIVE.match(sentence.text))
+    if REQUEST.search(sentence.text) or IMPERATIVE.match(sentence.text):
+        return True
+    return sentence.is_question and not sentence.named and length(sentence.text) > 3
 
 
 def _headline(conversation: Conversation, request: Sentence) -> str:
