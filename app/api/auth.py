@@ -46,15 +46,19 @@ def services_of(request: Request) -> Services:
 
 async def identify(request: Request) -> Caller:
     """Return who sent a request. Raises: Unauthenticated, InvalidInput for a header that is missing or wrong."""
+    return await _identify(request, create=True)
+
+
+async def _identify(request: Request, *, create: bool) -> Caller:
     services = services_of(request)
     match services.auth_mode:
         case "dev":
-            scope = await _by_headers(request, services, Role.ROOT, default=DEFAULT_NAME)
+            scope = await _by_headers(request, services, Role.ROOT, create=create, default=DEFAULT_NAME)
             return Caller(Role.ROOT, scope)
         case "trusted":
             if services.root_key is not None and not _is_root_key(_require_key(request), services.root_key):
                 raise _bad_key()
-            scope = await _by_headers(request, services, _stated_role(request))
+            scope = await _by_headers(request, services, _stated_role(request), create=create)
             return Caller(scope.role, scope)
         case _:
             return await _by_key(_require_key(request), services)
@@ -76,23 +80,17 @@ async def task_reader(request: Request) -> Scope:
     Raises: Unauthenticated, InvalidInput, NotFound when root names somebody who does not exist.
     """
     caller = await identify(request)
-    if caller.scope is not None:
-        return caller.scope
-    account, user = _header(request, ACCOUNT_HEADER), _header(request, USER_HEADER)
-    scope = await services_of(request).identity.by_names(account, user, Role.ROOT, create=False)
-    if scope is None:
-        raise NotFound(f"User not found: {user}", {"type": "user", "resource": user})
-    return scope
+    return caller.scope or await _by_headers(request, services_of(request), Role.ROOT, create=False)
 
 
 async def optional_caller(request: Request) -> Caller | None:
-    """Return who sent a request, None where that is not clear at once: liveness waits for no database."""
+    """Return who sent a request, None where that is not clear at once: liveness waits for nothing and makes nobody."""
     services = services_of(request)
     if services.auth_mode == "api_key" and presented_key(request) is None:
         return None
     try:
         async with asyncio.timeout(_LIVENESS_SECONDS):
-            return await identify(request)
+            return await _identify(request, create=False)
     except (AppError, TimeoutError):
         return None
 
@@ -169,9 +167,11 @@ async def _by_key(key: str, services: Services) -> Caller:
     return Caller(scope.role, scope)
 
 
-async def _by_headers(request: Request, services: Services, role: Role, *, default: str | None = None) -> Scope:
+async def _by_headers(
+    request: Request, services: Services, role: Role, *, create: bool, default: str | None = None
+) -> Scope:
     account, user = _header(request, ACCOUNT_HEADER, default), _header(request, USER_HEADER, default)
-    scope = await services.identity.by_names(account, user, role, create=True)
+    scope = await services.identity.by_names(account, user, role, create=create)
     if scope is None:
         raise NotFound(f"User not found: {user}", {"type": "user", "resource": user})
     return scope

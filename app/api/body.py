@@ -20,7 +20,8 @@ from app.domain.errors import TooLarge
 
 _Schema = TypeVar("_Schema", bound=Body)
 
-_SUSPECT: Final = re.compile(rb"\\u0000|NaN|Infinity|[0-9]{19}|[0-9][eE]\+?[0-9]{3}")
+_SUSPECT_WORDS: Final = (rb"\u0000", b"NaN", b"Infinity")
+_SUSPECT_NUMBER: Final = re.compile(rb"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 """Signs of what JSON allows, or its parsers do, and PostgreSQL does not: NUL, numbers without bound."""
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -40,7 +41,7 @@ async def read_body(request: Request, schema: type[_Schema]) -> _Schema:
         refuse_unstorable(raw)
         known = KNOWN_FIELDS[f"{request.method} {request.scope['route'].path}"]
         raise validation_failure(error, known) from None
-    if _SUSPECT.search(raw):
+    if any(word in raw for word in _SUSPECT_WORDS) or _SUSPECT_NUMBER.search(raw):
         refuse_unstorable(raw)
     return body
 

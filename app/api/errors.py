@@ -2,7 +2,7 @@
 
 import math
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -125,17 +125,22 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return failure(error.status_code, code, str(error.detail), headers=error.headers)
 
 
+def _causes(error: BaseException) -> Iterator[str]:
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield type(link).__qualname__
+        link = link.__cause__ or link.__context__
+
+
 def answer_bug(error: Exception) -> Response:
     """Log an exception that nobody expected and return the reply to it, which says nothing about it.
 
     The words of the exception stay out of the log too: libraries quote values in them, and values are what users wrote.
     """
-    causes: list[str] = []
-    link: BaseException | None = error
-    while link is not None and len(causes) < _SHOWN_ERRORS:
-        causes.append(type(link).__qualname__)
-        link = link.__cause__ or link.__context__
-    log.error("request_failed", errors=causes, traceback="".join(traceback.format_tb(error.__traceback__)))
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    log.error("request_failed", errors=list(_causes(error)), traceback=frames)
     return failure(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "INTERNAL",

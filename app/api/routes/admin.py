@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from app.api.auth import Admin, services_of
 from app.api.body import read_body
 from app.api.envelope import answers, ok, telemetry
+from app.api.parameters import AccountName, UserName
 from app.api.schemas.admin import CreateAccount, CreateUser, RenewKey
 from app.api.views.names import milliseconds
 
@@ -74,7 +75,7 @@ async def list_accounts(request: Request, admin: Admin) -> Response:
 
 
 @router.post("/{account_id}/users", responses=answers(CreatedUserView), summary="Make a user")
-async def create_user(request: Request, admin: Admin, account_id: str) -> Response:
+async def create_user(request: Request, admin: Admin, account_id: AccountName) -> Response:
     """Make a user of an account, whose key is shown this once."""
     admin.require_account(account_id)
     body = await read_body(request, CreateUser)
@@ -86,7 +87,7 @@ async def create_user(request: Request, admin: Admin, account_id: str) -> Respon
 
 
 @router.get("/{account_id}/users", responses=answers(list[AccountUserView]), summary="List the users")
-async def list_users(request: Request, admin: Admin, account_id: str) -> Response:
+async def list_users(request: Request, admin: Admin, account_id: AccountName) -> Response:
     """List the users of an account."""
     admin.require_account(account_id)
     users = await services_of(request).identity.list_users(account_id)
@@ -95,7 +96,7 @@ async def list_users(request: Request, admin: Admin, account_id: str) -> Respons
 
 
 @router.post("/{account_id}/users/{user_id}/key", responses=answers(KeyView), summary="Renew a key")
-async def renew_key(request: Request, admin: Admin, account_id: str, user_id: str) -> Response:
+async def renew_key(request: Request, admin: Admin, account_id: AccountName, user_id: UserName) -> Response:
     """Give a user a new key, shown this once; the old ones are dead."""
     admin.require_account(account_id)
     body = await read_body(request, RenewKey)

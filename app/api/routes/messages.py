@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from app.api.auth import services_of, tenant
 from app.api.body import read_body
 from app.api.envelope import answers, ok, telemetry
+from app.api.errors import invalid_fields
 from app.api.hot_route import HotRoute
 from app.api.schemas.messages import AddMessage, AddMessages
 from app.api.views.messages import AddedView, BatchAddedView
@@ -37,6 +38,11 @@ async def add_messages(request: Request, session_id: str) -> Response:
     """Store messages in the order given, all of them or none. An empty list is fine."""
     scope = await tenant(request)
     body = await read_body(request, AddMessages)
+    if repeated := body.repeated_ids():
+        raise invalid_fields(
+            (("messages", position, "client_message_id"), "is used twice in this batch", "repeated_id")
+            for position in repeated
+        )
     messages = [message.as_new() for message in body.messages]
     added = await services_of(request).messages.append(scope, session_id, messages)
     result: BatchAddedView = {

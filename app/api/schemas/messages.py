@@ -65,16 +65,13 @@ class AddMessages(Body):
     messages: Annotated[list[AddMessage], MaxLen(MAX_BATCH)]
     telemetry: TelemetryWish = None
 
-    @model_validator(mode="after")
-    def _ids_differ(self) -> "AddMessages":
+    def repeated_ids(self) -> list[int]:
+        """Return the positions of messages whose client_message_id stands earlier in the batch."""
         seen: set[str] = set()
+        repeated = []
         for position, message in enumerate(self.messages):
             if message.client_message_id in seen:
-                raise PydanticCustomError(
-                    "repeated_id",
-                    "messages.{position}.client_message_id is used twice in this batch",
-                    {"position": position},
-                )
+                repeated.append(position)
             if message.client_message_id is not None:
                 seen.add(message.client_message_id)
-        return self
+        return repeated
