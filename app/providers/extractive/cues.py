@@ -61,7 +61,7 @@ TIME: Final = _cue(
     r"next (?:week|weekend|month|year|summer)|this (?:week|weekend|month|year|summer)|"
     r"(?:\d+|a|an|two|three|four|five|few) (?:day|week|month|year)s? ago|(?:in|since|until|by) \d{4}|\d{1,2}:\d\d|"
     r"deadline",
-    r"\d{2,4}年|\d{1,2}月\d{1,2}[日号]|昨天|前天|明天|后天|上周|下周|上个月|下个月|去年|今年|明年|周[一二三四五六日末]|星期[一二三四五六日天]|截止",
+    r"\d{2,4}\s?年|\d{1,2}\s?月\s?\d{1,2}\s?[日号]|昨天|前天|明天|后天|上周|下周|上个月|下个月|去年|今年|明年|周[一二三四五六日末]|星期[一二三四五六日天]|截止",
     r"昨日|一昨日|明日|明後日|先週|来週|先月|来月|来年|[月火水木金土日]曜|締め切り|締切",
 )
 NUMBER: Final = _cue(

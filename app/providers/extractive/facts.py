@@ -6,6 +6,7 @@ from typing import Final
 
 from app.domain.working_memory.operations import KEEP, Append, SectionOp, Update
 from app.providers.extractive.conversation import Conversation
+from app.providers.extractive.cues import GOAL
 from app.providers.extractive.dates import with_dates
 from app.providers.extractive.items import HEADED, MOST_BULLETS, MOST_TOKENS, bulleted, has_room, items_of
 from app.providers.extractive.ranking import best, fact_score
@@ -28,7 +29,7 @@ def key_facts(conversation: Conversation, old: str, taken: Sequence[str]) -> Sec
     request = first_request(conversation)
     written = [fact for item in known for fact in _JOINT.split(item)] + ([request.text] if request else [])
     written += taken
-    chosen = best(conversation.sentences, fact_score, _LATER if known else _AT_FIRST, written)
+    chosen = best(conversation.sentences, _score, _LATER if known else _AT_FIRST, written)
     fresh = [line_of(sentence) for sentence in chosen]
     if not fresh:
         return KEEP
@@ -37,6 +38,11 @@ def key_facts(conversation: Conversation, old: str, taken: Sequence[str]) -> Sec
     if has_room(old, fresh, conversation.count):
         return Append(tuple(fresh))
     return Update(_consolidated(known, fresh, conversation))
+
+
+def _score(sentence: Sentence) -> float:
+    """Return the score of a sentence as a fact; a wish has to say more to be one."""
+    return fact_score(sentence) - (1.0 if GOAL.search(sentence.text) else 0.0)
 
 
 def line_of(sentence: Sentence) -> str:

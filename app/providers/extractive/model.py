@@ -8,6 +8,7 @@ from typing import Final
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.merge import applied
 from app.domain.working_memory.operations import SectionOp, op_document
+from app.domain.working_memory.resolution import is_settled
 from app.domain.working_memory.schema import CREATE_TOOL
 from app.domain.working_memory.sections import SECTIONS, Bodies, Section
 from app.providers.extractive.conversation import Conversation, read_conversation
@@ -24,12 +25,17 @@ from app.providers.ports import ModelAnswer, ToolRequest, WorkingMemorySource
 PROVIDER: Final = "extractive"
 MODEL: Final = "rules-1"
 
-# The lists that may want the same sentence, in the order of who gets it; each is told what the others have.
+# The lists that may want the same sentence, in the order of who gets it; each is told what the others have. A goal with
+# a date or a sum in it is a fact as well, and what settled an issue is one after the issue is gone.
 _LISTS: Final[Mapping[Section, Callable[[Conversation, str, Sequence[str]], SectionOp]]] = {
     Section.ERRORS_AND_CORRECTIONS: errors_and_corrections,
     Section.OPEN_ISSUES: open_issues,
     Section.TASK_AND_GOALS: task_and_goals,
     Section.KEY_FACTS: key_facts,
+}
+_SHARING: Final = {
+    Section.KEY_FACTS: (Section.TASK_AND_GOALS,),
+    Section.TASK_AND_GOALS: (Section.KEY_FACTS,),
 }
 _OTHERS: Final[Mapping[Section, Callable[[Conversation, str], SectionOp]]] = {
     Section.SESSION_TITLE: session_title,
@@ -86,13 +92,15 @@ def updated_sections(source: WorkingMemorySource, count: TokenCounter) -> dict[s
 
 
 def _operations(conversation: Conversation, document: Bodies) -> dict[Section, SectionOp]:
-    """Return an operation per section. What one of the lists says already, no other one repeats."""
+    """Return an operation per section."""
     ops = {section: write(conversation, document.get(section, "")) for section, write in _OTHERS.items()}
     items = {section: items_of(document.get(section, "")) for section in _LISTS}
     for section, write_list in _LISTS.items():
         old = document.get(section, "")
-        taken = [item for other in _LISTS if other is not section for item in items[other]]
-        ops[section] = write_list(conversation, old, taken)
+        taken = [
+            item for other in _LISTS if other not in {section, *_SHARING.get(section, ())} for item in items[other]
+        ]
+        ops[section] = write_list(conversation, old, [item for item in taken if not is_settled(item)])
         items[section] = items_of(applied(old, ops[section]))
     return ops
 

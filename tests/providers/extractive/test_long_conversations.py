@@ -69,5 +69,12 @@ async def test_months_of_talk_fit_into_a_document_that_loses_nothing_unseen(numb
     assert len(read_items(document[Section.KEY_FACTS])) >= 15
     kept = document[Section.KEY_FACTS] + "\n".join(item.text for item in deferred)
     assert [fact for fact in written if fact not in kept] == []
-    items = [item.key for section in SECTIONS[2:] for item in read_items(document[section])]
-    assert len(items) == len(set(items))
+    for section in SECTIONS:
+        keys = [item.key for item in read_items(document[section])]
+        assert len(keys) == len(set(keys)), section
+    errors, facts, issues = (
+        {item.key for item in read_items(document[section])}
+        for section in (Section.ERRORS_AND_CORRECTIONS, Section.KEY_FACTS, Section.OPEN_ISSUES)
+    )
+    assert not errors & facts
+    assert not errors & issues

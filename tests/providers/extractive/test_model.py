@@ -186,6 +186,13 @@ async def test_saying_the_same_again_adds_nothing() -> None:
             assert again[section] == document[section], section
 
 
+async def test_a_goal_with_a_date_and_a_sum_is_a_key_fact_too() -> None:
+    later = conversation(("user", "下一步我们计划在 4 月 1 日上线，预算 ¥12,000。"), day="2031-04-10", first_seq=6)
+    bodies = (await updated(await created(CHINESE), later)).bodies
+    assert "¥12,000" in bodies[Section.TASK_AND_GOALS]
+    assert "¥12,000" in bodies[Section.KEY_FACTS]
+
+
 async def test_new_files_are_added_once() -> None:
     result = await updated(await created(ENGLISH), ENGLISH_LATER)
     body = result.bodies[Section.FILES_AND_CONTEXT]
