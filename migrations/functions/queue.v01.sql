@@ -88,16 +88,17 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Reaper: an expired lease gives the job back; it stays the head of its order. The attempt counts, so a job that kills
--- its workers ends. A job with no attempt left stays running under the reaper's name: the caller ends it by
--- finish_step, which also tells the archive.
+-- its workers ends. A job with no attempt left, or that was asked to stop, stays running under the reaper's name: the
+-- caller ends it by finish_step, which also tells the archive.
 CREATE FUNCTION cairn.reap_jobs(p_reaper text, p_backoff interval) RETURNS SETOF cairn.jobs
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   UPDATE cairn.jobs j
-     SET state       = CASE WHEN j.attempts >= j.max_attempts THEN 'running' ELSE 'ready' END,
-         worker      = CASE WHEN j.attempts >= j.max_attempts THEN p_reaper END,
-         lease_until = CASE WHEN j.attempts >= j.max_attempts THEN clock_timestamp() + interval '1 minute' END,
+     SET state       = CASE WHEN r.ends THEN 'running' ELSE 'ready' END,
+         worker      = CASE WHEN r.ends THEN p_reaper END,
+         lease_until = CASE WHEN r.ends THEN clock_timestamp() + interval '1 minute' END,
          epoch = j.epoch + 1, run_at = clock_timestamp() + p_backoff, error_class = 'lease_expired'
-   WHERE (j.account_id, j.id) IN (SELECT r.account_id, r.id FROM cairn.jobs r
-                                   WHERE r.state = 'running' AND r.lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED)
+    FROM (SELECT e.account_id, e.id, e.attempts >= e.max_attempts OR e.cancel_asked AS ends FROM cairn.jobs e
+           WHERE e.state = 'running' AND e.lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED) r
+   WHERE j.account_id = r.account_id AND j.id = r.id
   RETURNING j.*
 $$;

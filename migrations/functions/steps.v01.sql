@@ -11,14 +11,14 @@ $$;
 -- End a step, in the transaction that writes its rows. false = fenced off (lease lost, cancelled, session deleted): the
 -- caller rolls everything back.
 --   p_outcome  applied | nothing_to_remember | partial | unusable | failed | cancelled
---   p_retry_in not NULL = back to the queue instead of ending
+--   p_retry_in not NULL = back to the queue instead of ending; a job that was asked to stop ends cancelled instead
 --   p_base, p_base_revision  the document that the working-memory update was merged into; CA412 = it moved, merge again
 CREATE FUNCTION cairn.finish_step(
     p_account bigint, p_job bigint, p_epoch int, p_outcome text, p_error_class text, p_error_text text,
     p_retry_in interval, p_base int, p_base_revision int, p_abstract text, p_document_source text,
     p_document_provider text, p_result jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE j record; b record; ended text; low int; writes_document boolean;
+DECLARE j record; b record; ended text; low int; writes_document boolean; stop_asked boolean;
 BEGIN
   SELECT session_id, archive_no, kind, order_key INTO j FROM cairn.jobs
    WHERE account_id = p_account AND id = p_job AND epoch = p_epoch AND state = 'running';
@@ -29,6 +29,10 @@ BEGIN
        AND archive_no BETWEEN low AND j.archive_no ORDER BY archive_no FOR NO KEY UPDATE;
   END IF;
   PERFORM cairn.lock_lanes(p_account, j.order_key);
+  SELECT cancel_asked INTO stop_asked FROM cairn.jobs WHERE account_id = p_account AND id = p_job;
+  IF stop_asked AND (p_retry_in IS NOT NULL OR p_outcome IN ('failed', 'unusable')) THEN
+    p_outcome := 'cancelled'; p_retry_in := NULL;
+  END IF;
   ended := CASE WHEN p_retry_in IS NOT NULL THEN 'ready'
                 WHEN p_outcome IN ('failed', 'unusable') THEN 'failed'
                 WHEN p_outcome = 'cancelled' THEN 'cancelled' ELSE 'done' END;
@@ -50,7 +54,7 @@ BEGIN
            document_source = p_document_source, document_provider = p_document_provider, finished_at = clock_timestamp()
      WHERE account_id = p_account AND session_id = j.session_id AND archive_no = j.archive_no;
     -- failed ones in between are taken in; a retry of them that still waits has nothing left to do
-    UPDATE cairn.archives SET working_memory = 'covered'
+    UPDATE cairn.archives SET working_memory = 'covered', finished_at = coalesce(finished_at, clock_timestamp())
      WHERE account_id = p_account AND session_id = j.session_id AND archive_no > p_base AND archive_no < j.archive_no
        AND working_memory IN ('open', 'failed', 'unusable', 'cancelled');
     UPDATE cairn.jobs SET state = 'done', outcome = 'covered', finished_at = clock_timestamp()
