@@ -78,19 +78,29 @@ async def keep_answer(
     answer: StoredAnswer,
     *,
     usable: bool,
-) -> None:
-    """Keep a raw answer."""
-    await tx.execute(
-        sa.insert(t.model_answers).values(
-            account_id=scope.account_id,
-            session_id=session_id,
-            archive_no=archive_no,
-            step=step,
-            attempt=attempt,
-            usable=usable,
-            **{**asdict(answer), "shortened": list(answer.shortened)},
-        )
+) -> bool:
+    """Keep a raw answer; False when the archive it is about is gone."""
+    values = {
+        "account_id": scope.account_id,
+        "session_id": session_id,
+        "archive_no": archive_no,
+        "step": step,
+        "attempt": attempt,
+        "usable": usable,
+        **{**asdict(answer), "shortened": list(answer.shortened)},
+    }
+    columns = [t.model_answers.c[name] for name in values]
+    archive = t.archives.c
+    there = (
+        sa.select(*(sa.literal(values[column.name], column.type) for column in columns))
+        .where(archive.account_id == scope.account_id, archive.session_id == session_id,
+               archive.archive_no == archive_no)
+        .with_for_update(read=True, key_share=True)
+    )  # fmt: skip
+    kept = await tx.execute(
+        sa.insert(t.model_answers).from_select(columns, there, include_defaults=False).returning(t.model_answers.c.id)
     )
+    return kept.one_or_none() is not None
 
 
 async def usable_answers(

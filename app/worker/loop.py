@@ -130,6 +130,7 @@ class Worker:
             await asyncio.sleep(self.services.worker_limits.lease_seconds / 3)
             await self._beat()
             await self._survive(self.services.jobs.reap(self.name))
+            self._wake.set()  # what was taken back can be claimed now
 
     async def _beat(self) -> None:
         held = dict(self._held)  # a job claimed meanwhile is not judged by this beat

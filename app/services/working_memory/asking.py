@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from app.domain.errors import AppError, ModelAnswerUnusable
+from app.domain.errors import AppError, JobLost, ModelAnswerUnusable
 from app.domain.jobs import Job
 from app.domain.pieces import Piece
 from app.domain.working_memory.answers import read_answer, read_created
@@ -46,7 +46,7 @@ class Asking:
 
         An update that cannot be read is asked once more, as a creation with the old document in it.
 
-        Raises: ModelUnavailable, ModelRefused, ModelAnswerUnusable.
+        Raises: ModelUnavailable, ModelRefused, ModelAnswerUnusable, JobLost when the session is gone.
         """
         reading = await self._question(job, material, piece, self._questions.request(standing, piece))
         if reading is None and standing.bodies is not None:
@@ -113,12 +113,15 @@ class Asking:
         self, job: Job, material: Material, call: ModelCall, answer: StoredAnswer | None = None, *, usable: bool = False
     ) -> None:
         session_id, archive_no = material.archive.session_id, material.archive.archive_no
+        kept = True
         async with self._database.transaction(material.scope) as tx:
             await model_calls.record(tx, material.scope, call, session_id=session_id, archive_no=archive_no)
             if answer is not None:
-                await model_calls.keep_answer(
+                kept = await model_calls.keep_answer(
                     tx, material.scope, session_id, archive_no, STEP, job.attempt, answer, usable=usable
                 )
+        if not kept:
+            raise JobLost("The session was deleted while the model was asked.")
 
 
 def read(answer: StoredAnswer) -> Reading | None:
