@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID
 
 from app.bootstrap import Services, build
+from app.domain.archives import Sealed
 from app.domain.scope import Scope
 from app.domain.tasks import Task
 from app.providers.guarded import GuardedModel
@@ -13,6 +15,7 @@ from app.providers.ports import ChatModel
 from app.settings import Settings
 from app.storage.transaction import transaction_open
 from app.worker.loop import Worker
+from tests.support.conversations import said
 from tests.support.waiting import eventually
 
 
@@ -53,3 +56,17 @@ async def ended(services: Services, scope: Scope, task_id: object) -> Task:
         return task if task.status.is_final else None
 
     return await eventually(look, f"the end of task {task_id}")
+
+
+async def tell(services: Services, scope: Scope, session: str, *texts: str) -> None:
+    """Append one message of a person per text."""
+    await services.messages.append(scope, session, [said(text) for text in texts])
+
+
+async def commit(services: Services, scope: Scope, session: str, *texts: str, keep: int = 0) -> UUID:
+    """Append messages, seal the session, and return the id of the task."""
+    if texts:
+        await tell(services, scope, session, *texts)
+    sealed = await services.commits.seal(scope, session, keep)
+    assert isinstance(sealed, Sealed)
+    return sealed.task_id
