@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -68,7 +68,7 @@ class Services:
         return self.model.provider
 
 
-def build_model(settings: Settings, count_tokens: TokenCounter) -> ChatModel:
+def build_model(settings: Settings, count_tokens: TokenCounter) -> GuardedModel:
     """Return the model that settings name: an OpenAI-compatible one, or the rules where none is named.
 
     It refuses to work while a database transaction is open.
@@ -101,16 +101,17 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
     Raises: Unavailable when the database cannot be reached, InvalidInput for an unknown tokenizer or half a model.
     """
     count_tokens = await asyncio.to_thread(build_token_counter, settings.tokenizer)
+    built = build_model(settings, count_tokens) if model is None else GuardedModel(model, transaction_open)
     direct = settings.database_direct_url
-    database = await Database.open(
-        database_url,
-        pool_size=settings.pool_size,
-        direct_dsn=direct.get_secret_value() if direct else None,
-    )
-    try:
-        yield _services(settings, database, count_tokens, model or build_model(settings, count_tokens))
-    finally:
-        await database.close()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(built.aclose)
+        database = await Database.open(
+            database_url,
+            pool_size=settings.pool_size,
+            direct_dsn=direct.get_secret_value() if direct else None,
+        )
+        stack.push_async_callback(database.close)
+        yield _services(settings, database, count_tokens, built)
 
 
 def _working_memories(

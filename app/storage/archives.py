@@ -93,8 +93,8 @@ async def newest_with_document(
     return _archive(row) if row else None
 
 
-async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument) -> None:
-    """Raise the revision of a document. Raises StaleDocument when it is no longer the one that was read."""
+async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument, *, abstract: str) -> None:
+    """Raise the revision of a document, which has this abstract now. Raises StaleDocument when it is no longer the one that was read."""
     revised = await tx.execute(
         sa.update(t.archives)
         .where(
@@ -103,7 +103,7 @@ async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: 
             t.archives.c.document_revision == base.revision,
             t.archives.c.has_document,
         )
-        .values(document_revision=base.revision + 1)
+        .values(document_revision=base.revision + 1, abstract=abstract)
         .returning(t.archives.c.archive_no)
     )
     if revised.one_or_none() is None:

@@ -6,7 +6,7 @@ from app.domain.documents import SectionRecord, StoredDocument
 from app.domain.errors import InvalidInput, PreconditionFailed, session_not_found
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
-from app.domain.working_memory.document import confined_body
+from app.domain.working_memory.document import abstract, confined_body
 from app.domain.working_memory.sections import Section, find_section
 from app.domain.working_memory.sizes import size_of
 from app.storage import archives, sessions, working_memory
@@ -46,7 +46,8 @@ class Corrections:
                 )
             revised = replace(base, revision=base.revision + 1)
             records = self._corrected(document, section, confined_body(body))
-            await archives.revise_document(tx, scope, session.id, base)
+            bodies = {name: record.body for name, record in records.items()}
+            await archives.revise_document(tx, scope, session.id, base, abstract=abstract(bodies))
             await working_memory.save(tx, scope, session.id, base.archive_no, records, revision=revised.revision)
             return StoredDocument(revised.archive_no, revised.revision, revised.last_seq, records)
 
