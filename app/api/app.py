@@ -9,7 +9,7 @@ from app.api import errors
 from app.api.metrics import Metrics
 from app.api.middleware import HostGuard, RequestFrame
 from app.api.openapi import describe
-from app.api.routes import admin, archives, commits, context, messages, sessions, system, tasks
+from app.api.routes import admin, archives, commits, context, messages, sessions, system, tasks, working_memory
 from app.bootstrap import Services
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
@@ -18,6 +18,7 @@ _ROUTERS: Final = (
     messages.router,  # first: routes are tried in this order, and these are asked most
     commits.router,
     context.router,
+    working_memory.router,
     archives.router,
     sessions.router,
     tasks.router,

@@ -1,29 +1,18 @@
-"""Contexts and working memories as clients read them."""
-
-from collections.abc import Iterable
+"""Contexts as clients read them."""
 
 from typing_extensions import TypedDict
 
 from app.api.views.messages import MessageView, message_views
+from app.api.views.working_memory import DeferredView, deferred_views
 from app.domain.archives import archive_id
-from app.domain.documents import StoredDocument
 from app.domain.scope import Scope
-from app.domain.working_memory.deferral import DeferredItem
-from app.domain.working_memory.document import render_document
 from app.services.context import AssembledContext
-from app.services.working_memory.working_memories import CurrentWorkingMemory
 
 
 class WatermarkView(TypedDict):
     covered_through_seq: int
     last_seq: int
     pending_archives: int
-
-
-class DeferredView(TypedDict):
-    section: str
-    text: str
-    reason: str
 
 
 class ContextStats(TypedDict):
@@ -55,34 +44,6 @@ class ContextView(TypedDict):
     cairn: ContextAdditions
 
 
-class SectionView(TypedDict):
-    section: str
-    body: str
-    tokens: int
-    bullets: int
-    requested_op: str
-    applied_op: str
-    changed: bool
-    guard: str | None
-    reason: str | None
-
-
-class WorkingMemoryAdditions(TypedDict):
-    provider: str | None
-    deferred: list[DeferredView]
-
-
-class WorkingMemoryView(TypedDict):
-    session_id: str
-    archive_id: str | None
-    revision: int
-    covered_through_seq: int
-    overview: str
-    tokens: int
-    sections: list[SectionView]
-    cairn: WorkingMemoryAdditions
-
-
 def context_view(scope: Scope, context: AssembledContext) -> ContextView:
     fitted, mark = context.fitted, context.watermark
     included = int(bool(fitted.overview))
@@ -112,42 +73,3 @@ def context_view(scope: Scope, context: AssembledContext) -> ContextView:
             "omitted_sections": [section.value for section in fitted.omitted_sections],
         },
     }
-
-
-def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> WorkingMemoryView:
-    """Return the newest document in one piece and by section; empty before the first one."""
-    document = current.document
-    return {
-        "session_id": session_name,
-        "archive_id": archive_id(document.archive_no) if document else None,
-        "revision": document.revision if document else 0,
-        "covered_through_seq": document.last_seq if document else 0,
-        "overview": render_document(document.bodies) if document else "",
-        "tokens": document.tokens if document else 0,
-        "sections": _section_views(document) if document else [],
-        "cairn": {
-            "provider": current.archive.document_provider if current.archive else None,
-            "deferred": deferred_views(current.deferred),
-        },
-    }
-
-
-def deferred_views(items: Iterable[DeferredItem]) -> list[DeferredView]:
-    return [{"section": item.section.value, "text": item.text, "reason": item.reason} for item in items]
-
-
-def _section_views(document: StoredDocument) -> list[SectionView]:
-    return [
-        {
-            "section": section.value,
-            "body": record.body,
-            "tokens": record.tokens,
-            "bullets": record.bullets,
-            "requested_op": record.requested_op,
-            "applied_op": record.applied_op,
-            "changed": record.changed,
-            "guard": record.guard,
-            "reason": record.reason,
-        }
-        for section, record in sorted(document.sections.items(), key=lambda entry: entry[0].number)
-    ]

@@ -1,0 +1,84 @@
+"""Working memories as clients read them."""
+
+from collections.abc import Iterable
+
+from typing_extensions import TypedDict
+
+from app.domain.archives import archive_id
+from app.domain.documents import StoredDocument
+from app.domain.working_memory.deferral import DeferredItem
+from app.domain.working_memory.document import render_document
+from app.services.working_memory.working_memories import CurrentWorkingMemory
+
+
+class DeferredView(TypedDict):
+    section: str
+    text: str
+    reason: str
+
+
+class SectionView(TypedDict):
+    section: str
+    body: str
+    tokens: int
+    bullets: int
+    requested_op: str
+    applied_op: str
+    changed: bool
+    guard: str | None
+    reason: str | None
+
+
+class WorkingMemoryAdditions(TypedDict):
+    provider: str | None
+    deferred: list[DeferredView]
+
+
+class WorkingMemoryView(TypedDict):
+    session_id: str
+    archive_id: str | None
+    revision: int
+    covered_through_seq: int
+    overview: str
+    tokens: int
+    sections: list[SectionView]
+    cairn: WorkingMemoryAdditions
+
+
+def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> WorkingMemoryView:
+    """Return the newest document in one piece and by section; empty before the first one."""
+    document = current.document
+    return {
+        "session_id": session_name,
+        "archive_id": archive_id(document.archive_no) if document else None,
+        "revision": document.revision if document else 0,
+        "covered_through_seq": document.last_seq if document else 0,
+        "overview": render_document(document.bodies) if document else "",
+        "tokens": document.tokens if document else 0,
+        "sections": _section_views(document) if document else [],
+        "cairn": {
+            "provider": current.archive.document_provider if current.archive else None,
+            "deferred": deferred_views(current.deferred),
+        },
+    }
+
+
+def deferred_views(items: Iterable[DeferredItem]) -> list[DeferredView]:
+    return [{"section": item.section.value, "text": item.text, "reason": item.reason} for item in items]
+
+
+def _section_views(document: StoredDocument) -> list[SectionView]:
+    return [
+        {
+            "section": section.value,
+            "body": record.body,
+            "tokens": record.tokens,
+            "bullets": record.bullets,
+            "requested_op": record.requested_op,
+            "applied_op": record.applied_op,
+            "changed": record.changed,
+            "guard": record.guard,
+            "reason": record.reason,
+        }
+        for section, record in sorted(document.sections.items(), key=lambda entry: entry[0].number)
+    ]
