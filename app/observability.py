@@ -19,7 +19,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 SECRET_NAMES: Final = re.compile(r"(^|_)(password|secret|api_key|root_key|authorization|dsn|database_url|cookie)$")
 _PASSWORD_IN_URL: Final = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 MASK: Final = "***"
-_QUIET_LIBRARIES: Final = ("httpx", "httpcore", "openai", "urllib3", "alembic")
+_QUIET_LIBRARIES: Final = ("alembic", "asyncio", "httpcore", "httpx", "openai", "urllib3", "uvicorn")
 
 
 def configure_logging(level: LogLevel, *, as_json: bool) -> None:
@@ -57,7 +57,9 @@ def configure_logging(level: LogLevel, *, as_json: bool) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    for library in _QUIET_LIBRARIES:  # at `info` some of them print addresses and bodies
+    for (
+        library
+    ) in _QUIET_LIBRARIES:  # below a warning they talk about themselves, some of them with addresses and bodies
         logging.getLogger(library).setLevel(logging.WARNING)
 
 

@@ -34,7 +34,7 @@ def test_lines_carry_the_request_and_the_job(capsys):
 def test_libraries_log_the_same_way(capsys):
     configure_logging("info", as_json=True)
     with request_context("req-2"):
-        logging.getLogger("uvicorn.error").info("started %s", "well")
+        logging.getLogger("uvicorn.error").warning("started %s", "well")
     line = logged(capsys)
     assert (line["event"], line["request_id"]) == ("started well", "req-2")
 

@@ -1,5 +1,6 @@
 """How commands talk to a running server: over HTTP, like everybody else."""
 
+import os
 import subprocess
 import sys
 import time
@@ -105,7 +106,8 @@ def connected(settings: Settings, url: str | None, key: str | None) -> Iterator[
 def _server_for_now(settings: Settings) -> Iterator[str]:
     home = open_home(settings.home)
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603 - this program itself
+    quiet = {"CAIRN_LOG_LEVEL": "warning", **os.environ}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=quiet) as process:  # noqa: S603 - this program itself
         try:
             yield _wait_until_ready(process, lambda: recorded_url(home))
         finally:

@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ TEMPLATE = "cairn_template"
 LOGINS = {"cairn_test_app": ("cairn_app",), "cairn_test_owner": ("cairn_owner", "cairn_system")}
 PASSWORD = "only-for-tests"
 CONNECTIONS = 300
+LEFTOVER_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Database:
 @contextmanager
 def shared_server() -> Iterator[str]:
     """Yield the superuser's address of the server of this test run, with the template database in place."""
+    remove_leftovers()
     folder = run_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(folder / "users.lock", "w") as users:
@@ -189,6 +192,19 @@ def run_folder() -> Path:
     """Return the folder in which the processes of this test run meet."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"pid{os.getpid()}")
     return Path(tempfile.gettempdir()) / f"cairn-tests-{run}"
+
+
+def remove_leftovers() -> None:
+    """Remove the folders of runs that were killed: old enough that nobody is just starting, and used by nobody."""
+    for folder in Path(tempfile.gettempdir()).glob("cairn-tests-*"):
+        try:
+            if time.time() - folder.stat().st_mtime < LEFTOVER_SECONDS:
+                continue
+            with open(folder / "users.lock") as users:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+        except OSError:  # in use, somebody else's, or removed by another run at this moment
+            continue
 
 
 def with_database(url: str, name: str) -> str:
