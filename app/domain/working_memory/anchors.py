@@ -52,7 +52,7 @@ _VALUE: Final = re.compile(
     rf"|(?<!\d)\d{{1,2}}(?::\d{{2}})?\s?[AaPp]\.?[Mm](?![A-Za-z])|(?<!\d)\d{{1,2}}:\d{{2}}(?!\d)"
     r"|[$€£¥₩₹]\s?\d[\d,]*(?:\.\d+)?[kKmM]?"
     rf"|(?<![A-Za-z]){_CURRENCY}\s?\d[\d,]*(?:\.\d+)?|{_NUMBER}\s?{_CURRENCY}(?![A-Za-z])"
-    rf"|{_NUMBER}\s?%|(?<![\d.]){_CJK_COUNT}{_CJK_UNIT}"
+    rf"|{_NUMBER}\s?%|(?<![\d.,]){_CJK_COUNT}{_CJK_UNIT}"
     r"|(?<![A-Za-z0-9.])v?\d+(?:\.\d+)+(?![A-Za-z0-9])"
     r"|(?<![\d.,A-Za-z])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,A-Za-z])\d{4,}(?!\d)",
 )
@@ -85,12 +85,19 @@ class Anchor:
 
 def find_anchors(text: str) -> frozenset[Anchor]:
     """Return the anchors of a text, each once."""
-    folded = unicodedata.normalize("NFKC", text)
-    found = {Anchor(AnchorKind.DATE, _date_of(match)) for match in _DATE.finditer(folded)}
-    rest = _DATE.sub(" ", folded)
-    found |= {Anchor(AnchorKind.VALUE, match.group().casefold().rstrip(",")) for match in _VALUE.finditer(rest)}
-    found |= {Anchor(AnchorKind.DECISION, match.group()) for match in _DECISION.finditer(rest)}
-    found.update(_word_anchors(_RUN.findall(_VALUE.sub(" ", rest))))
+    found: set[Anchor] = set()
+
+    def date(match: re.Match[str]) -> str:
+        found.add(Anchor(AnchorKind.DATE, _date_of(match)))
+        return " "
+
+    def value(match: re.Match[str]) -> str:
+        found.add(Anchor(AnchorKind.VALUE, match.group().casefold().rstrip(",")))
+        return " "
+
+    rest = _VALUE.sub(value, _DATE.sub(date, unicodedata.normalize("NFKC", text)))
+    found.update(Anchor(AnchorKind.DECISION, word) for word in _DECISION.findall(rest))
+    found.update(_word_anchors(_RUN.findall(rest)))
     return frozenset(found)
 
 

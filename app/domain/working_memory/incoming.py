@@ -5,7 +5,7 @@ from typing import Final
 
 from app.domain.working_memory.document import closed_body, demoted
 from app.domain.working_memory.items import bullet, item_of
-from app.domain.working_memory.lines import LineKind, header_section, scan_body, trim_blank_lines
+from app.domain.working_memory.lines import LineKind, header_section, is_plain_line, scan_body, trim_blank_lines
 from app.domain.working_memory.operations import Append, Keep, SectionOp, Update, items_of_text
 from app.domain.working_memory.sections import Section
 from app.domain.working_memory.wording import has_mark
@@ -25,7 +25,10 @@ def sanitised_body(section: Section, text: str) -> str:
     A leading copy of the section's own header is dropped, other level-2 headings outside fences become level 3,
     a fence or comment that is left open is closed.
     """
-    scan = scan_body(storable_text(text))
+    text = storable_text(text)
+    if is_plain_line(text):
+        return trim_blank_lines([text])
+    scan = scan_body(text)
     lines: list[str] = []
     for line, kind in zip(scan.lines, scan.kinds, strict=True):
         own_header = kind is LineKind.TEXT and header_section(line) is section

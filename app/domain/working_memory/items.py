@@ -4,7 +4,7 @@ import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.working_memory.lines import LineKind, is_heading, opens_item_with_fence, scan_body
+from app.domain.working_memory.lines import LineKind, is_heading, is_plain_line, opens_item_with_fence, scan_body
 from app.domain.working_memory.wording import (
     has_mark,
     is_filler,
@@ -72,6 +72,8 @@ def item_of(text: str) -> Item | None:
     if start is None:
         return None
     trimmed = without_mark(textwrap.dedent("\n".join(lines[start:])).strip())
+    if is_plain_line(trimmed):
+        return Item(trimmed, 1, trimmed)
     match read_items(bullet(trimmed)):
         case [item]:
             return Item(trimmed, item.bullets, item.said)

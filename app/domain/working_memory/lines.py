@@ -16,6 +16,7 @@ _MARK: Final = r"(?:[-*+•·–—]|\d{1,3}[.)])[ \t]+"
 _FENCE_OPENER: Final = re.compile(rf"[ \t]*((?:{_MARK})*)(`{{3,}}(?=[^`]*$)|~{{3,}})")
 _FENCE_CLOSER: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _HEADING: Final = re.compile(r"#{1,6}(?:\s|$)")
+_NOT_PLAIN: Final = re.compile(r"[\r\n]|```|~~~|<!--|##")
 _LONGEST_NAME: Final = 80
 
 
@@ -49,6 +50,11 @@ def trim_blank_lines(lines: Sequence[str]) -> str:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return "\n".join(lines[start:end]).rstrip()
+
+
+def is_plain_line(text: str) -> bool:
+    """Tell whether a text is one line that opens no fence, comment or section; the usual case, decided quickly."""
+    return _NOT_PLAIN.search(text) is None
 
 
 def header_section(line: str) -> Section | None:
