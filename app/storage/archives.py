@@ -94,7 +94,10 @@ async def newest_with_document(
 
 
 async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument, *, abstract: str) -> None:
-    """Raise the revision of a document, which has this abstract now. Raises StaleDocument when it is no longer the one that was read."""
+    """Raise the revision of a document, which has this abstract now.
+
+    Raises: StaleDocument when it is no longer the one that was read.
+    """
     revised = await tx.execute(
         sa.update(t.archives)
         .where(

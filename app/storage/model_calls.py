@@ -87,7 +87,8 @@ async def keep_answer(
         "step": step,
         "attempt": attempt,
         "usable": usable,
-        **{**asdict(answer), "shortened": list(answer.shortened)},
+        **asdict(answer),
+        "shortened": list(answer.shortened),
     }
     columns = [t.model_answers.c[name] for name in values]
     archive = t.archives.c

@@ -36,9 +36,11 @@ def _create_archives() -> None:
           -- What each step came to. open: a job exists for it. off: not asked for. covered: failed, then a later
           -- document took its messages in. The rest is final, and only the four failures can be opened again.
           working_memory   text NOT NULL DEFAULT 'open' CHECK (working_memory IN
-            ('open', 'off', 'applied', 'nothing_to_remember', 'partial', 'covered', 'unusable', 'failed', 'cancelled', 'discarded')),
+            ('open', 'off', 'applied', 'nothing_to_remember', 'partial', 'covered', 'unusable', 'failed', 'cancelled',
+             'discarded')),
           long_term_memory text NOT NULL DEFAULT 'off' CHECK (long_term_memory IN
-            ('open', 'off', 'applied', 'nothing_to_remember', 'partial', 'unusable', 'failed', 'cancelled', 'discarded')),
+            ('open', 'off', 'applied', 'nothing_to_remember', 'partial', 'unusable', 'failed', 'cancelled',
+             'discarded')),
           embedding        text NOT NULL DEFAULT 'skipped' CHECK (embedding IN
             ('open', 'skipped', 'applied', 'failed', 'cancelled')),
           abstract         text NOT NULL DEFAULT '' CHECK (char_length(abstract) <= 1000),
@@ -205,7 +207,7 @@ def _create_jobs() -> None:
           CHECK (state <> 'waiting' OR order_key IS NOT NULL),
           CHECK ((state IN ('done', 'failed', 'cancelled')) = (finished_at IS NOT NULL))
         ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-        -- Not partial: deleting a session finds its jobs by it. Jobs without an archive do not collide, NULLs are distinct.
+        -- Not partial: deleting a session finds its jobs by it. Jobs without an archive do not collide: NULLs differ.
         CREATE UNIQUE INDEX jobs_step ON cairn.jobs (account_id, session_id, archive_no, kind);
         CREATE UNIQUE INDEX jobs_one_head ON cairn.jobs (account_id, order_key)
           WHERE state IN ('ready', 'running') AND order_key IS NOT NULL;
@@ -249,8 +251,8 @@ def _create_model_records() -> None:
         CREATE INDEX model_calls_session ON cairn.model_calls (account_id, session_id);
         CREATE INDEX model_calls_day ON cairn.model_calls USING brin (day) WITH (pages_per_range = 32);
 
-        -- What a model answered, unread, to the messages first_seq … last_seq: a retry of the apply asks no model, a long
-        -- archive goes on after its last answered piece, and a bad answer can be looked at.
+        -- What a model answered, unread, to the messages first_seq … last_seq: a retry of the apply asks no model, a
+        -- long archive goes on after its last answered piece, and a bad answer can be looked at.
         CREATE TABLE cairn.model_answers (
           account_id  bigint NOT NULL,
           session_id  bigint NOT NULL,

@@ -2,8 +2,8 @@
 
 Phase: expand (the previous release runs unchanged)
 
-Row-level security is the second lock, for a forgotten filter; it is no defence against injected SQL, which could set the
-setting: that is what bound parameters are for. Forced: the owner obeys too. No policy for a role means no rows for it.
+Row-level security is the second lock, for a forgotten filter; it is no defence against injected SQL, which could set
+the setting: that is what bound parameters are for. Forced: the owner obeys too. No policy for a role: no rows for it.
 No policy holds a subquery, and bigint equality is leakproof, so every key stays usable as an index.
 """
 
