@@ -1,6 +1,7 @@
 """Whatever is sent, the answer is a refusal or a result, never a server error."""
 
 import json
+from urllib.parse import quote
 
 import httpx
 from hypothesis import HealthCheck, given, settings
@@ -19,9 +20,7 @@ SCALARS = (
 NAMES = st.text(st.characters(), max_size=10)
 JSON = st.recursive(
     SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(), max_size=10), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=12,
 )
 PARTS = st.lists(
@@ -85,7 +84,7 @@ async def test_no_bytes_are_a_server_error(client: httpx.AsyncClient, case, raw)
 @relaxed
 @given(case=st.sampled_from(READS), name=st.text(min_size=1, max_size=20), query=st.text(max_size=20))
 async def test_no_address_is_a_server_error(client: httpx.AsyncClient, case, name, query):
-    path = case.path.replace("talk", httpx.QueryParams({"": name.encode("utf-8", "replace")}).__str__()[1:] or "x")
+    path = case.path.replace("talk", quote(name, safe=""))
     keys = ["token_budget", "auto_create", "limit", "status", "resource_id", "task_type"]
     reply = await client.get(path.partition("?")[0], params=dict.fromkeys(keys, query))
     assert reply.status_code < 500, (path, query, reply.text)
