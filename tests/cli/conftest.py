@@ -8,12 +8,13 @@ import pytest
 import structlog
 from typer.testing import CliRunner, Result
 
-from app.cli import commands
+from app.cli import commands, terminal
 
 
 @pytest.fixture
 def cairn(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Callable[..., Result]:
     """Run `cairn` with arguments; CAIRN_ settings are given by name. The home is an empty folder."""
+    monkeypatch.setattr(terminal.out, "width", 200)
     for name in [name for name in os.environ if name.startswith("CAIRN_")]:
         monkeypatch.delenv(name)
     root = logging.getLogger()
@@ -21,7 +22,7 @@ def cairn(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Callable[..., Result]:
 
     def run(*arguments: str, stdin: str | None = None, **settings: str) -> Result:
         environment = {f"CAIRN_{name.upper()}": value for name, value in settings.items()}
-        environment = {"CAIRN_HOME": str(tmp_path / "home"), "COLUMNS": "200", **environment}
+        environment = {"CAIRN_HOME": str(tmp_path / "home"), **environment}
         return CliRunner().invoke(commands, list(arguments), input=stdin, env=environment)
 
     yield run
