@@ -138,15 +138,26 @@ _Decoding: TypeAlias = tuple[object, AnswerPath]
 
 def _decodings(arguments: object) -> Iterable[_Decoding]:
     if isinstance(arguments, Mapping):
-        raw = arguments.get("raw")
-        if not (len(arguments) == 1 and isinstance(raw, str)):
-            yield arguments, AnswerPath.ARGUMENTS
-            return
-        yield from ((value, AnswerPath.RAW_JSON) for value, _ in _text_decodings(raw))
+        yield from _unwrapped(arguments, AnswerPath.ARGUMENTS)
     elif isinstance(arguments, str):
-        yield from _text_decodings(arguments)
+        for value, path in _text_decodings(arguments):
+            yield from _unwrapped(value, path)
     elif isinstance(arguments, list | tuple):
         yield from ((value, AnswerPath.ARGUMENTS) for value in arguments[:_MOST_LAYERS])
+
+
+def _unwrapped(value: object, path: AnswerPath) -> Iterable[_Decoding]:
+    raw = _raw_text(value)
+    if raw is None:
+        yield value, path
+    else:
+        yield from ((inner, AnswerPath.RAW_JSON) for inner, _ in _text_decodings(raw))
+
+
+def _raw_text(value: object) -> str | None:
+    """Return the text in `{"raw": text}`, where clients keep what was no JSON to them; None for anything else."""
+    raw = value.get("raw") if isinstance(value, Mapping) and len(value) == 1 else None
+    return raw if isinstance(raw, str) else None
 
 
 def _text_decodings(text: str) -> Iterable[_Decoding]:
@@ -192,8 +203,9 @@ def _inside_fence(text: str) -> str:
 def _text_of(arguments: object) -> str:
     """Return the text that a recovery can search."""
     if isinstance(arguments, str):
-        return arguments
-    if isinstance(arguments, Mapping) and isinstance(raw := arguments.get("raw"), str):
+        return _raw_text(_json(arguments.strip())) or arguments
+    raw = _raw_text(arguments)
+    if raw is not None:
         return raw
     try:
         return json.dumps(arguments, ensure_ascii=False, skipkeys=True, default=str)

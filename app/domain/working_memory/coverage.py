@@ -8,7 +8,7 @@ from app.domain.working_memory.anchors import Anchor, AnchorKind, comparable_val
 from app.domain.working_memory.containment import find_containing
 from app.domain.working_memory.items import Item
 from app.domain.working_memory.stop_words import FUNCTION_WORDS
-from app.domain.working_memory.wording import is_cjk, normalised, pairs, stem, words
+from app.domain.working_memory.wording import is_cjk, normalised, pairs, stem, subject_pairs, words
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Saying:
         found: set[str] = set()
         for word in words(self.text):
             if is_cjk(word):
-                found.update(pairs(word), word)
+                found.update(pairs(word), word)  # the pairs, and each character for runs of one
             else:
                 found.update((word, stem(word)))
         return frozenset(found)
@@ -66,7 +66,7 @@ def content_words(text: str) -> frozenset[str]:
     found: set[str] = set()
     for word in words(text):
         if is_cjk(word):
-            found.update(pairs(word))
+            found.update(subject_pairs(word))
         elif len(word) > 2 and not word.isdecimal() and word not in FUNCTION_WORDS:
             found.add(stem(word))
     return frozenset(found)

@@ -5,14 +5,17 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from app.domain.working_memory.stop_words import JAPANESE_GRAMMAR
+
 # Han, kana, Hangul: scripts whose words are not set apart by spaces, or whose endings are glued on.
 CJK: Final = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 )
 
-_LIST_NUMBER: Final = r"[0-9０-９]{1,3}[.)．）]"
+_LIST_NUMBER: Final = r"[0-9０-９]{1,3}[.)]"
 _CJK_NUMBER: Final = (
-    r"(?:[0-9０-９]{1,3}、|[（(]?[一二三四五六七八九十]{1,3}[）)]?、|[（(][一二三四五六七八九十]{1,3}[）)])"
+    r"(?:[0-9０-９]{1,3}[、．）](?![0-9０-９])|[（(]?[一二三四五六七八九十]{1,3}[）)]?、"
+    r"|[（(][一二三四五六七八九十]{1,3}[）)])"
 )
 LIST_MARK: Final = re.compile(rf"(?:(?:[-*+•·–—]|{_LIST_NUMBER})\s+|[•·]\s*|{_CJK_NUMBER}\s*)(?=\S)")
 _LONE_MARK: Final = re.compile(rf"(?:[-*+•·–—]|{_LIST_NUMBER}|{_CJK_NUMBER})$")
@@ -65,7 +68,10 @@ _HINT: Final = re.compile(r"_[^_].*[^_]_$|\*[^*\s].*[^*\s]\*$")
 
 _WORD: Final = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+")
 _CJK_RUN: Final = re.compile(rf"[{CJK}]+")
+_HIRAGANA: Final = frozenset(map(chr, range(0x3041, 0x3097)))
+_SCRIPT: Final = re.compile("[\u3041-\u3096]+|[^\u3041-\u3096]+")
 _TOKEN: Final = re.compile(rf"[{CJK}]|[^\W{CJK}]+|\W")
+_TITLE_TOKEN: Final = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:\.[^\W_{CJK}]+)*")
 
 
 def normalised(text: str) -> str:
@@ -121,6 +127,13 @@ def pairs(run: str) -> list[str]:
     return [run[index : index + 2] for index in range(len(run) - 1)] or [run]
 
 
+def subject_pairs(run: str) -> list[str]:
+    """Return the pairs of a CJK run that say what it is about: short hiragana between other letters is grammar."""
+    parts = [part for part in _SCRIPT.findall(run) if part[0] not in _HIRAGANA or len(part) > 2]
+    contents = [part for part in parts if part not in JAPANESE_GRAMMAR]
+    return [pair for part in contents or [run] for pair in pairs(part)]
+
+
 def tokens(text: str) -> list[str]:
     """Split normalised text so that joining gives it back: words, single CJK characters, single signs."""
     return _TOKEN.findall(text)
@@ -145,9 +158,6 @@ def stem(word: str) -> str:
     if folded.isascii() and folded.endswith("ed") and len(folded) > 5:
         return folded[:-2]
     return folded
-
-
-_TITLE_TOKEN: Final = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:\.[^\W_{CJK}]+)*")
 
 
 def title_tokens(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from app.domain.working_memory.guards.verdict import Guard, Reason, Verdict
 from app.domain.working_memory.items import read_items
 from app.domain.working_memory.operations import KEEP, Append, Update
 from app.domain.working_memory.stop_words import TITLE_CJK, TITLE_WORDS
-from app.domain.working_memory.wording import is_cjk, pairs, singular, title_tokens
+from app.domain.working_memory.wording import is_cjk, singular, subject_pairs, title_tokens
 
 
 def guard_title(op: Update | Append, old: str) -> Verdict:
@@ -39,4 +39,4 @@ def title_words(title: str) -> frozenset[str]:
 def _cjk_words(run: str) -> set[str]:
     for filler in TITLE_CJK:
         run = run.replace(filler, " ")
-    return {pair for part in run.split() for pair in pairs(part)}
+    return {pair for part in run.split() for pair in subject_pairs(part)}
