@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from app.domain.errors import PreconditionFailed, Unavailable
+from app.domain.errors import InvalidInput, PreconditionFailed, Unavailable
 from app.embedded.cluster import Cluster
 from app.embedded.home import open_home
 from app.embedded.owner_lock import OwnerLock
@@ -86,7 +86,12 @@ def _external(settings: Settings, app_url: str) -> Addresses:
     direct = settings.database_direct_url.get_secret_value() if settings.database_direct_url else None
     owner = settings.database_owner_url.get_secret_value() if settings.database_owner_url else None
     owner_url = owner or direct or app_url
-    parts = psycopg.conninfo.conninfo_to_dict(app_url)
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(app_url)
+    except psycopg.ProgrammingError as error:
+        raise InvalidInput(
+            "CAIRN_DATABASE_URL is no address of a database; one looks like postgresql://user:password@host:5432/cairn."
+        ) from error
     shown = f"PostgreSQL at {parts.get('host', 'this machine')}, database {parts.get('dbname', '')}"
     return Addresses(app_url, owner_url, owner_url, shown, embedded=False)
 
