@@ -81,7 +81,7 @@ def model_service():
     """A service whose answer to every GET has the status in the path: http://…/404/models."""
 
     class Answer(BaseHTTPRequestHandler):
-        def do_GET(self):  # noqa: N802 - the name that http.server calls
+        def do_GET(self):
             self.send_response(int(self.path.split("/")[1]))
             self.end_headers()
 
