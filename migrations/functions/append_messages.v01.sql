@@ -15,11 +15,12 @@ CREATE FUNCTION cairn.append_messages(
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+  other_body CONSTANT text := 'client_message_id used with another body';
   s         record;
   n         int := cardinality(p_tokens);
-  known     text[];
-  twice     boolean := false;    -- an id stands more than once in this very batch
-  other     boolean := false;    -- an id stands with two bodies
+  known     record;
+  newest    bigint := 0;         -- newest message of which a repeat was sent
+  twin      int;                 -- where the same id stands first in the batch
   fresh     int[];               -- positions that are new; NULL = all of them
   top       bigint;              -- last_seq afterwards
   total     bigint := 0;
@@ -46,30 +47,31 @@ BEGIN
   END IF;
 
   IF p_client_ids IS NOT NULL THEN     -- every writer waits for the row lock, so "look, then insert" is exact
-    IF n > 1 THEN
-      SELECT count(*) > count(DISTINCT c.id), count(DISTINCT (c.id, c.hash)) > count(DISTINCT c.id) INTO twice, other
-        FROM unnest(p_client_ids, p_hashes) c(id, hash) WHERE c.id IS NOT NULL;
-    END IF;
-    IF other THEN RAISE EXCEPTION 'client_message_id used with another body' USING ERRCODE = 'CA409'; END IF;
-    SELECT array_agg(m.client_message_id),
-           bool_or(m.body_sha256 <> p_hashes[array_position(p_client_ids, m.client_message_id)])
-      INTO known, other
-      FROM cairn.messages m
-     WHERE m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = ANY (p_client_ids);
-    IF other THEN RAISE EXCEPTION 'client_message_id used with another body' USING ERRCODE = 'CA409'; END IF;
-    IF known IS NOT NULL OR twice THEN
-      SELECT coalesce(array_agg(g ORDER BY g), '{}') INTO fresh FROM generate_subscripts(p_tokens, 1) g
-       WHERE p_client_ids[g] IS NULL
-          OR p_client_ids[g] <> ALL (coalesce(known, '{}')) AND array_position(p_client_ids, p_client_ids[g]) = g;
-      IF fresh = '{}' THEN             -- a pure repeat: nothing is written, and the first reply is given again
-        SELECT array_agg(m.seq ORDER BY c.i), (array_agg(m.reply_live ORDER BY m.seq DESC))[1],
-               (array_agg(m.reply_pending ORDER BY m.seq DESC))[1]
-          INTO seqs, live_count, pending_tokens
-          FROM unnest(p_client_ids) WITH ORDINALITY c(id, i)
-          JOIN cairn.messages m ON m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = c.id;
-        added := 0; RETURN;
+    seqs := array_fill(NULL::bigint, ARRAY[n]); fresh := '{}';
+    FOR g IN 1..n LOOP                 -- one look per id: for all at once a generic plan would read the whole session
+      twin := array_position(p_client_ids, p_client_ids[g]);
+      IF p_client_ids[g] IS NULL THEN
+        fresh := fresh || g;
+      ELSIF twin < g THEN              -- it stands twice in this very batch
+        IF p_hashes[g] <> p_hashes[twin] THEN RAISE EXCEPTION '%', other_body USING ERRCODE = 'CA409'; END IF;
+        seqs[g] := seqs[twin];
+      ELSE
+        SELECT m.seq, m.body_sha256, m.reply_live, m.reply_pending INTO known FROM cairn.messages m
+         WHERE m.account_id = p_account AND m.session_id = s.id AND m.client_message_id = p_client_ids[g];
+        IF NOT FOUND THEN
+          fresh := fresh || g;
+        ELSIF known.body_sha256 <> p_hashes[g] THEN
+          RAISE EXCEPTION '%', other_body USING ERRCODE = 'CA409';
+        ELSE
+          seqs[g] := known.seq;
+          IF known.seq > newest THEN
+            newest := known.seq; live_count := known.reply_live; pending_tokens := known.reply_pending;
+          END IF;
+        END IF;
       END IF;
-    END IF;
+    END LOOP;
+    IF fresh = '{}' THEN added := 0; RETURN; END IF;   -- a pure repeat: nothing is written, the first reply is given again
+    IF cardinality(fresh) = n THEN fresh := NULL; END IF;
   END IF;
 
   added := CASE WHEN fresh IS NULL THEN n ELSE cardinality(fresh) END;
@@ -109,10 +111,8 @@ BEGIN
     IF fresh IS NULL THEN
       SELECT array_agg(q) INTO seqs FROM generate_series(s.last_seq + 1, top) q;
     ELSE                               -- a batch of old, new and repeated: each position answers with its own seq
-      SELECT array_agg(coalesce(m.seq, s.last_seq + array_position(fresh, g)) ORDER BY g) INTO seqs
-        FROM generate_subscripts(p_tokens, 1) g
-        LEFT JOIN cairn.messages m ON m.account_id = p_account AND m.session_id = s.id
-             AND m.client_message_id = p_client_ids[g] AND NOT g = ANY (fresh);
+      FOR k IN 1..added LOOP seqs[fresh[k]] := s.last_seq + k; END LOOP;
+      FOR g IN 1..n LOOP seqs[g] := coalesce(seqs[g], seqs[array_position(p_client_ids, p_client_ids[g])]); END LOOP;
     END IF;
   END IF;
 
