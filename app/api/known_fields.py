@@ -12,6 +12,7 @@ from app.api.schemas.commits import CommitSession
 from app.api.schemas.fields import Body
 from app.api.schemas.messages import AddMessage, AddMessages
 from app.api.schemas.sessions import CreateSession
+from app.api.schemas.working_memory import CorrectSection
 
 _SESSIONS: Final = "/api/v1/sessions"
 _ACCOUNTS: Final = "/api/v1/admin/accounts"
@@ -49,6 +50,7 @@ KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
             "telemetry",
         }
     ),
+    f"PUT {_SESSIONS}/{{session_id}}/working-memory/{{section}}": frozenset({"content", "telemetry"}),
     f"POST {_ACCOUNTS}": frozenset({"account_id", "admin_user_id", "seed", "user_config", "telemetry"}),
     f"POST {_ACCOUNTS}/{{account_id}}/users": frozenset({"user_id", "role", "telemetry"}),
     f"POST {_ACCOUNTS}/{{account_id}}/users/{{user_id}}/key": frozenset({"telemetry"}),
@@ -59,6 +61,7 @@ BODIES: Final[Mapping[str, type[Body]]] = {
     f"POST {_SESSIONS}/{{session_id}}/messages": AddMessage,
     f"POST {_SESSIONS}/{{session_id}}/messages/batch": AddMessages,
     f"POST {_SESSIONS}/{{session_id}}/commit": CommitSession,
+    f"PUT {_SESSIONS}/{{session_id}}/working-memory/{{section}}": CorrectSection,
     f"POST {_ACCOUNTS}": CreateAccount,
     f"POST {_ACCOUNTS}/{{account_id}}/users": CreateUser,
     f"POST {_ACCOUNTS}/{{account_id}}/users/{{user_id}}/key": RenewKey,

@@ -38,6 +38,22 @@ ROUTES = (
     RouteCase("GET /api/v1/sessions/{session_id}/archives", "tenant", f"{_SESSION}/archives"),
     RouteCase("GET /api/v1/sessions/{session_id}/archives/{archive_id}", "tenant", f"{_SESSION}/archives/archive_001"),
     RouteCase("GET /api/v1/sessions/{session_id}/working-memory", "tenant", f"{_SESSION}/working-memory"),
+    RouteCase(
+        "PUT /api/v1/sessions/{session_id}/working-memory/{section}",
+        "tenant",
+        f"{_SESSION}/working-memory/open-issues",
+        {"content": "- ask Anna"},
+    ),
+    RouteCase(
+        "GET /api/v1/sessions/{session_id}/archives/{archive_id}/working-memory",
+        "tenant",
+        f"{_SESSION}/archives/archive_001/working-memory",
+    ),
+    RouteCase(
+        "GET /api/v1/sessions/{session_id}/archives/{archive_id}/working-memory/diff",
+        "tenant",
+        f"{_SESSION}/archives/archive_001/working-memory/diff",
+    ),
     RouteCase("DELETE /api/v1/sessions/{session_id}", "tenant", _SESSION),
     RouteCase("GET /api/v1/tasks", "tasks", "/api/v1/tasks"),
     RouteCase("GET /api/v1/tasks/{task_id}", "tasks", _TASK),

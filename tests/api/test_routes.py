@@ -42,7 +42,7 @@ async def test_every_body_refuses_an_unknown_field_and_says_what_is_known(keyed,
     root = {"X-API-Key": "root-key-of-the-tests"}
     made = await keyed.post("/api/v1/admin/accounts", json={"account_id": "acme", "admin_user_id": "ann"}, headers=root)
     headers = {"X-API-Key": made.json()["result"]["user_key"]} if case.audience == "tenant" else root
-    reply = await keyed.post(case.path, json={**(case.body or {}), "colour": 1}, headers=headers)
+    reply = await keyed.request(case.method, case.path, json={**(case.body or {}), "colour": 1}, headers=headers)
     assert refusal(reply)[:2] == (400, "INVALID_ARGUMENT")
     assert "body.colour: unknown field; known are" in refusal(reply)[2]
     assert all(name in refusal(reply)[2] for name in KNOWN_FIELDS[route])

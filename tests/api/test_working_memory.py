@@ -43,3 +43,52 @@ async def test_working_memory_shows_its_seven_sections(client, services):
     assert (memory["archive_id"], memory["covered_through_seq"]) == ("archive_001", 2)
     assert memory["cairn"]["provider"] == "extractive"
     assert all(section["body"] in memory["overview"] for section in memory["sections"])
+
+
+async def test_a_section_is_put_right_by_hand_and_the_next_update_builds_on_it(client, services):
+    await say(client, "Please plan the garden. The budget is 900 EUR.")
+    await archive_all(client, services)
+    corrected = result(
+        await client.put(
+            f"{SESSION}/working-memory/key-facts-and-decisions", json={"content": "- The budget is 750 EUR."}
+        )
+    )
+    assert (corrected["archive_id"], corrected["revision"]) == ("archive_001", 1)
+    facts = next(s for s in corrected["sections"] if s["section"] == "Key Facts & Decisions")
+    assert (facts["body"], facts["applied_op"], facts["changed"]) == ("- The budget is 750 EUR.", "CORRECT", True)
+    memory = result(await client.get(f"{SESSION}/working-memory"))
+    assert "750 EUR" in memory["overview"]
+    assert "900 EUR" not in memory["overview"].split("## Files")[0].split("## Key Facts")[1]
+    await say(client, "We decided on roses, because Anna likes them.")
+    await archive_all(client, services)
+    assert "750 EUR" in result(await client.get(f"{SESSION}/working-memory"))["overview"]
+
+
+async def test_a_section_nobody_knows_and_a_session_without_memory_are_refused(client, services):
+    await say(client, "one")
+    early = await client.put(f"{SESSION}/working-memory/open-issues", json={"content": "- x"})
+    assert (early.status_code, early.json()["error"]["code"]) == (412, "FAILED_PRECONDITION")
+    await archive_all(client, services)
+    unknown = await client.put(f"{SESSION}/working-memory/appendix", json={"content": "- x"})
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (400, "INVALID_ARGUMENT")
+    assert "Open Issues" in unknown.json()["error"]["message"]
+
+
+async def test_the_documents_of_two_archives_can_be_compared(client, services):
+    await say(client, "Please plan the garden.")
+    await archive_all(client, services)
+    await say(client, "We decided on roses, because Anna likes them.")
+    await archive_all(client, services)
+    first = result(await client.get(f"{SESSION}/archives/archive_001/working-memory"))
+    assert "roses" not in first["overview"]
+    diff = result(await client.get(f"{SESSION}/archives/archive_002/working-memory/diff"))
+    assert diff["against"] == "archive_001"
+    assert [section["section"] for section in diff["sections"]] == SECTIONS
+    facts = next(s for s in diff["sections"] if s["section"] == "Key Facts & Decisions")
+    assert any("roses" in item for item in facts["added"])
+    same = result(
+        await client.get(f"{SESSION}/archives/archive_002/working-memory/diff", params={"against": "archive_002"})
+    )
+    assert not any(section["changed"] for section in same["sections"])
+    missing = await client.get(f"{SESSION}/archives/archive_002/working-memory/diff", params={"against": "archive_009"})
+    assert missing.status_code == 404

@@ -8,7 +8,7 @@ from app.domain.archives import archive_id
 from app.domain.documents import StoredDocument
 from app.domain.working_memory.deferral import DeferredItem
 from app.domain.working_memory.document import render_document
-from app.services.working_memory.working_memories import CurrentWorkingMemory
+from app.services.working_memory.working_memories import Comparison, CurrentWorkingMemory
 
 
 class DeferredView(TypedDict):
@@ -34,7 +34,7 @@ class WorkingMemoryAdditions(TypedDict):
     deferred: list[DeferredView]
 
 
-class WorkingMemoryView(TypedDict):
+class DocumentView(TypedDict):
     session_id: str
     archive_id: str | None
     revision: int
@@ -42,12 +42,29 @@ class WorkingMemoryView(TypedDict):
     overview: str
     tokens: int
     sections: list[SectionView]
+
+
+class WorkingMemoryView(DocumentView):
     cairn: WorkingMemoryAdditions
 
 
-def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> WorkingMemoryView:
-    """Return the newest document in one piece and by section; empty before the first one."""
-    document = current.document
+class SectionDifferenceView(TypedDict):
+    section: str
+    added: list[str]
+    removed: list[str]
+    kept: int
+    changed: bool
+
+
+class DifferenceView(TypedDict):
+    session_id: str
+    archive_id: str
+    against: str | None
+    sections: list[SectionDifferenceView]
+
+
+def document_view(session_name: str, document: StoredDocument | None) -> DocumentView:
+    """Return one document in one piece and by section; empty where there is none."""
     return {
         "session_id": session_name,
         "archive_id": archive_id(document.archive_no) if document else None,
@@ -56,6 +73,32 @@ def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> Wor
         "overview": render_document(document.bodies) if document else "",
         "tokens": document.tokens if document else 0,
         "sections": _section_views(document) if document else [],
+    }
+
+
+def difference_view(session_name: str, archive: str, compared: Comparison) -> DifferenceView:
+    """Return what came and went between two documents."""
+    return {
+        "session_id": session_name,
+        "archive_id": archive,
+        "against": archive_id(compared.against_no) if compared.against_no else None,
+        "sections": [
+            {
+                "section": difference.section.value,
+                "added": list(difference.added),
+                "removed": list(difference.removed),
+                "kept": difference.kept,
+                "changed": difference.changed,
+            }
+            for difference in compared.sections
+        ],
+    }
+
+
+def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> WorkingMemoryView:
+    """Return the newest document in one piece and by section; empty before the first one."""
+    return {
+        **document_view(session_name, current.document),
         "cairn": {
             "provider": current.archive.document_provider if current.archive else None,
             "deferred": deferred_views(current.deferred),

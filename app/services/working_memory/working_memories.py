@@ -19,6 +19,7 @@ from app.domain.prompts import SpokenMessage
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferredItem
+from app.domain.working_memory.differences import SectionDifference, differences
 from app.domain.working_memory.document import abstract
 from app.domain.working_memory.fold import fold
 from app.domain.working_memory.merge import MergeResult
@@ -29,7 +30,7 @@ from app.services.working_memory.material import Material, read_material
 from app.services.working_memory.questions import STEP, Questions, Standing
 from app.storage import archives, jobs, sessions, working_memory
 from app.storage.jobs import StepEnd
-from app.storage.transaction import Database
+from app.storage.transaction import Database, Transaction
 
 _MERGES: Final = 3
 """How often answers are merged when the base moves under them; the model is asked once."""
@@ -42,6 +43,14 @@ class CurrentWorkingMemory:
     document: StoredDocument | None
     archive: Archive | None
     deferred: tuple[DeferredItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed between two documents; against_no is None where there was none to compare with."""
+
+    against_no: int | None
+    sections: tuple[SectionDifference, ...]
 
 
 class WorkingMemories:
@@ -68,18 +77,28 @@ class WorkingMemories:
 
     async def after(self, scope: Scope, session_name: str, archive_id: str) -> StoredDocument | None:
         """Return the document after one archive, None while there is none. Raises NotFound."""
-        archive_no = parse_archive_id(archive_id)
         async with self._database.transaction(scope, snapshot=True) as tx:
-            session = await sessions.get(tx, scope, session_name)
-            if session is None:
-                raise session_not_found(session_name)
-            archive = await archives.get(tx, scope, session.id, archive_no) if archive_no else None
-            if archive is None:
-                raise archive_not_found(archive_id)
-            if not archive.has_document:
-                return None
-            own = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
-            return await working_memory.get(tx, scope, session.id, own)
+            archive = await _require_archive(tx, scope, session_name, archive_id)
+            return await _document_of(tx, scope, archive)
+
+    async def compare(
+        self, scope: Scope, session_name: str, archive_id: str, *, against: str | None = None
+    ) -> Comparison:
+        """Return what changed in the document after one archive since another, or since the one it was built on.
+
+        Raises: NotFound.
+        """
+        async with self._database.transaction(scope, snapshot=True) as tx:
+            archive = await _require_archive(tx, scope, session_name, archive_id)
+            newer = await _document_of(tx, scope, archive)
+            earlier = (
+                await archives.newest_with_document(tx, scope, archive.session_id, before=archive.archive_no)
+                if against is None
+                else await _require_archive(tx, scope, session_name, against)
+            )
+            older = await _document_of(tx, scope, earlier) if earlier else None
+        sections = differences(older.bodies if older else {}, newer.bodies if newer else {})
+        return Comparison(earlier.archive_no if earlier else None, sections)
 
     async def process(self, job: Job) -> None:
         """Run the working-memory step of one archive to its end.
@@ -109,8 +128,8 @@ class WorkingMemories:
                 merged = self._merged(material, readings)
                 known = material.document is not None or bool(readings)
                 standing = Standing(merged.bodies if known else None, merged.deferred)
-                piece = self._questions.next_piece(standing, left)
-                reading = await self._asking.ask(job, material, standing, piece)
+                question = self._questions.next_question(standing, left)
+                reading = await self._asking.ask(job, material, question)
             readings.append(reading)
             left = [message for message in left if message.seq > reading.last_seq]
         return readings
@@ -165,6 +184,24 @@ class WorkingMemories:
                 changed=decision.changed,
             )
         return records
+
+
+async def _require_archive(tx: Transaction, scope: Scope, session_name: str, archive_id: str) -> Archive:
+    session = await sessions.get(tx, scope, session_name)
+    if session is None:
+        raise session_not_found(session_name)
+    archive_no = parse_archive_id(archive_id)
+    archive = await archives.get(tx, scope, session.id, archive_no) if archive_no else None
+    if archive is None:
+        raise archive_not_found(archive_id)
+    return archive
+
+
+async def _document_of(tx: Transaction, scope: Scope, archive: Archive) -> StoredDocument | None:
+    if not archive.has_document:
+        return None
+    own = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
+    return await working_memory.get(tx, scope, archive.session_id, own)
 
 
 def _kept_reading(material: Material, left: Sequence[SpokenMessage]) -> Reading | None:
