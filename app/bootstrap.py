@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import InvalidInput
 from app.domain.tokens import TokenCounter
+from app.providers.capabilities import CapabilityStore
 from app.providers.extractive.model import ExtractiveModel
 from app.providers.guarded import GuardedModel
 from app.providers.openai_compatible import OpenAICompatibleModel
@@ -20,6 +21,7 @@ from app.services.health import Health
 from app.services.identity import Identities
 from app.services.jobs import Jobs
 from app.services.messages import Messages
+from app.services.model_capabilities import StoredCapabilities
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
 from app.services.working_memory.asking import Asking
@@ -68,23 +70,29 @@ class Services:
         return self.model.provider
 
 
-def build_model(settings: Settings, count_tokens: TokenCounter) -> GuardedModel:
+def build_model(settings: Settings, count_tokens: TokenCounter, capabilities: CapabilityStore) -> GuardedModel:
     """Return the model that settings name: an OpenAI-compatible one, or the rules where none is named.
 
     It refuses to work while a database transaction is open.
+    capabilities: where it keeps what its service was found to take.
     Raises: InvalidInput for a model service without the name of a model.
     """
     if settings.model_name is None:
         if settings.model_base_url or settings.model_api_key:
             raise InvalidInput("CAIRN_MODEL_BASE_URL or CAIRN_MODEL_API_KEY is set: set CAIRN_MODEL_NAME too.")
-        return GuardedModel(ExtractiveModel(count_tokens), transaction_open)
+        return _guarded(ExtractiveModel(count_tokens))
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
     model = OpenAICompatibleModel(
         base_url=settings.model_base_url,
         api_key=key,
         model=settings.model_name,
         timeout_seconds=settings.model_timeout_seconds,
+        capabilities=capabilities,
     )
+    return _guarded(model)
+
+
+def _guarded(model: ChatModel) -> GuardedModel:
     return GuardedModel(model, transaction_open)
 
 
@@ -101,16 +109,20 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
     Raises: Unavailable when the database cannot be reached, InvalidInput for an unknown tokenizer or half a model.
     """
     count_tokens = await asyncio.to_thread(build_token_counter, settings.tokenizer)
-    built = build_model(settings, count_tokens) if model is None else GuardedModel(model, transaction_open)
     direct = settings.database_direct_url
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(built.aclose)
         database = await Database.open(
             database_url,
             pool_size=settings.pool_size,
             direct_dsn=direct.get_secret_value() if direct else None,
         )
         stack.push_async_callback(database.close)
+        built = (
+            GuardedModel(model, transaction_open)
+            if model
+            else build_model(settings, count_tokens, StoredCapabilities(database))
+        )
+        stack.push_async_callback(built.aclose)
         yield _services(settings, database, count_tokens, built)
 
 

@@ -56,7 +56,8 @@ class OpenAICompatibleModel:
             max_retries=0,
             timeout=openai.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
         )
-        self._service = str(self._client.base_url)
+        # The name under which capabilities are kept must carry no secret.
+        self._service = str(self._client.base_url.copy_with(userinfo=b"", query=None))
 
     @property
     def provider(self) -> str:

@@ -47,7 +47,7 @@ class Jobs:
         """End a job that raised, or put it back for another attempt; returns the state it went to."""
         end = ending(job, error, random.random())  # noqa: S311  (jitter, not a secret)
         await self._end(job, end)
-        return end.outcome or "retry"
+        return "retry" if end.retry_in is not None else "failed"
 
     async def fail(self, job: Job, error_class: str) -> str:
         """End a job that met a bug, or put it back for another attempt; returns the state it went to."""

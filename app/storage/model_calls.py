@@ -30,12 +30,14 @@ class ModelCall:
 class StoredAnswer:
     """A raw answer of a model to one step of an archive, about the messages first_seq … last_seq.
 
-    shortened are those it was shown in part.
+    shortened are those it was shown in part, sections_in_part the numbers of the sections of which it saw only the
+    newest items.
     """
 
     first_seq: int
     last_seq: int
     shortened: Sequence[int]
+    sections_in_part: Sequence[int]
     provider: str
     model: str
     transport: str

@@ -15,11 +15,14 @@ import sqlalchemy as sa
 import app.services
 from app.storage.tables import metadata
 
-WITHOUT_TENANT = {"accounts", "alembic_version"}
-"""Tables whose key does not start with the account: the account itself, and the revision the schema stands at."""
+WITHOUT_TENANT = {"accounts", "alembic_version", "model_capabilities"}
+"""Tables whose key does not start with the account: the account itself, the revision the schema stands at, and what
+the installation learnt about its model services."""
 
-UNIQUE_WITHOUT_TENANT = {"accounts_pkey", "accounts_name", "alembic_version_pkc", "api_keys_sha256"}
-"""Unique indexes over all accounts: names of accounts, and keys, which are looked up before the account is known."""
+UNIQUE_WITHOUT_TENANT = {"accounts_pkey", "accounts_name", "alembic_version_pkc", "api_keys_sha256",
+                         "model_capabilities_pkey"}  # fmt: skip
+"""Unique indexes over all accounts: names of accounts, keys, which are looked up before the account is known, and
+services with their models."""
 
 FOUND_BY_ACCOUNT_ONLY = {"jobs_account_id_user_id_fkey"}
 """Foreign keys without an index of their own: a user is removed once in a lifetime."""

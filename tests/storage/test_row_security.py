@@ -13,7 +13,10 @@ from app.storage.transaction import Database
 from tests.storage.conftest import user_of
 from tests.support.every_table import fill_every_table
 
-TABLES = sorted(table.name for table in metadata.tables.values())
+SHARED = {"model_capabilities"}
+"""Tables about the installation, without anybody's text: every account may read and write all of their rows."""
+
+TABLES = sorted({table.name for table in metadata.tables.values()} - SHARED)
 VIEWS = ("archive_steps", "check_sessions")
 UPDATED = {"sessions": "name", "users": "name", "api_keys": "label", "jobs": "kind", "archives": "abstract",
            "tool_calls": "tool_id", "working_memory_deferred": "reason"}  # fmt: skip

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 
 from app.domain.errors import AppError, JobLost, ModelAnswerUnusable
+from app.domain.excerpts import additions_only
 from app.domain.jobs import Job
-from app.domain.pieces import Piece
 from app.domain.working_memory.answers import read_answer, read_created
 from app.domain.working_memory.operations import SectionOps, Update
 from app.domain.working_memory.schema import CREATE_TOOL
@@ -13,7 +13,7 @@ from app.domain.working_memory.sections import SECTIONS
 from app.providers.ports import ChatModel, ModelAnswer, ModelUsage, ToolRequest
 from app.providers.schema_check import schema_fault
 from app.services.working_memory.material import Material
-from app.services.working_memory.questions import STEP, Questions, Standing
+from app.services.working_memory.questions import STEP, Question, Questions
 from app.storage import model_calls
 from app.storage.model_calls import ModelCall, StoredAnswer
 from app.storage.transaction import Database
@@ -41,29 +41,28 @@ class Asking:
         self._model = model
         self._questions = questions
 
-    async def ask(self, job: Job, material: Material, standing: Standing, piece: Piece) -> Reading:
+    async def ask(self, job: Job, material: Material, question: Question) -> Reading:
         """Return what is to be done about a piece.
 
         An update that cannot be read is asked once more, as a creation with the old document in it.
 
         Raises: ModelUnavailable, ModelRefused, ModelAnswerUnusable, JobLost when the session is gone.
         """
-        reading = await self._question(job, material, piece, self._questions.request(standing, piece))
-        if reading is None and standing.bodies is not None:
-            again = self._questions.second_request(standing, piece)
-            reading = await self._question(job, material, piece, again)
+        reading = await self._ask(job, material, question, self._questions.request(question))
+        if reading is None and question.shown is not None:
+            reading = await self._ask(job, material, question, self._questions.second_request(question))
         if reading is None:
             raise ModelAnswerUnusable("Nothing in the model's answer could be applied to the seven sections.")
         return reading
 
-    async def _question(self, job: Job, material: Material, piece: Piece, request: ToolRequest) -> Reading | None:
+    async def _ask(self, job: Job, material: Material, question: Question, request: ToolRequest) -> Reading | None:
         started = time.monotonic()
         try:
             answer = await self._model.call_tool(request)
         except AppError as error:
             await self._keep(job, material, self._call(request, started, outcome="failed", error_class=error.code))
             raise
-        kept = self._kept(request, piece, answer)
+        kept = self._kept(request, question, answer)
         reading = read(kept)
         outcome = "unusable"
         if reading is not None:
@@ -72,11 +71,12 @@ class Asking:
         await self._keep(job, material, call, kept, usable=reading is not None)
         return reading
 
-    def _kept(self, request: ToolRequest, piece: Piece, answer: ModelAnswer) -> StoredAnswer:
+    def _kept(self, request: ToolRequest, question: Question, answer: ModelAnswer) -> StoredAnswer:
         return StoredAnswer(
-            first_seq=piece.first_seq,
-            last_seq=piece.last_seq,
-            shortened=piece.shortened,
+            first_seq=question.piece.first_seq,
+            last_seq=question.piece.last_seq,
+            shortened=question.piece.shortened,
+            sections_in_part=question.sections_in_part,
             provider=self._model.provider,
             model=self._model.model,
             transport=answer.transport,
@@ -125,7 +125,10 @@ class Asking:
 
 
 def read(answer: StoredAnswer) -> Reading | None:
-    """Return the operations in an answer, None for none; a created document is an UPDATE of each section."""
+    """Return the operations in an answer, None for none.
+
+    A created document is an UPDATE of each section; where the model saw a section in part it only adds.
+    """
     if answer.tool == CREATE_TOOL:
         created = read_created(answer.content)
         if created is None:
@@ -137,4 +140,6 @@ def read(answer: StoredAnswer) -> Reading | None:
         if not found.usable:
             return None
         ops, source = found.ops, f"update/{found.path}"
+    in_part = [SECTIONS[number - 1] for number in answer.sections_in_part]
+    ops = additions_only(ops, in_part)
     return Reading(ops, answer.last_seq, tuple(answer.shortened), source, answer.provider)

@@ -110,6 +110,7 @@ model_answers: Final = sa.Table(
     sa.Column("first_seq", sa.BigInteger, nullable=False),
     sa.Column("last_seq", sa.BigInteger, nullable=False),
     sa.Column("shortened", ARRAY(sa.BigInteger), nullable=False, server_default="{}"),
+    sa.Column("sections_in_part", ARRAY(sa.SmallInteger), nullable=False, server_default="{}"),
     sa.Column("provider", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("transport", sa.Text, nullable=False),
