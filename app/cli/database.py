@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
+from sqlalchemy.exc import DBAPIError
 
-from app.domain.errors import InvalidInput, PreconditionFailed, Unavailable
+from app.domain.errors import Forbidden, InvalidInput, PreconditionFailed, Unavailable
 from app.embedded.cluster import Cluster
 from app.embedded.home import open_home
 from app.embedded.owner_lock import OwnerLock
 from app.settings import Settings
-from app.storage.migrations import upgrade
+from app.storage.migrations import current, head, upgrade
 from app.storage.roles import APP, OWNER, SYSTEM, create_database, create_login, create_roles, missing_roles
 
 DATABASE = "cairn"
@@ -61,14 +62,27 @@ def open_database(settings: Settings) -> Iterator[Addresses]:
 
 
 def migrate(addresses: Addresses) -> str:
-    """Bring the database to the newest revision and return it. Raises: PreconditionFailed where roles are missing."""
+    """Bring the database to the newest revision and return it; a login that may not migrate suffices where it is there.
+
+    Raises: PreconditionFailed where roles are missing, Forbidden for a login that may not, Unavailable when it failed.
+    """
     missing = missing_roles(addresses.owner_url)
     if missing:
         raise PreconditionFailed(
             f"The roles {', '.join(missing)} are missing. Run `cairn migrate --create-roles` once, with an "
             "administrator's address in CAIRN_DATABASE_OWNER_URL."
         )
-    return upgrade(addresses.owner_url)
+    try:
+        return head() if current(addresses.owner_url) == head() else upgrade(addresses.owner_url)
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+            raise Forbidden(
+                f"This login may not migrate. Put one that is a member of {OWNER} and {SYSTEM} into "
+                "CAIRN_DATABASE_OWNER_URL."
+            ) from error
+        if isinstance(error.orig, psycopg.OperationalError):
+            raise Unavailable(f"The migration did not run: {str(error.orig).strip()}") from error
+        raise
 
 
 def connections_wanted(settings: Settings) -> int:

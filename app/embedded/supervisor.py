@@ -91,11 +91,16 @@ class Supervisor(threading.Thread):
                 else:
                     self._ending.wait(POLL_SECONDS)
         except AppError as error:
-            self.failure = error
+            self._give_up(error)
         except (OSError, subprocess.SubprocessError) as error:
-            self.failure = ClusterFailed(f"PostgreSQL cannot be run: {error}")
+            self._give_up(ClusterFailed(f"PostgreSQL cannot be run: {error}"))
         finally:
             lock.release()
+
+    def _give_up(self, failure: AppError) -> None:
+        self.failure = failure
+        if self._port is not None:  # whoever waited for the start hears of it; later nobody waits
+            log.error("postgres_given_up", reason=failure.message)
 
     def _keep_running(self) -> None:
         run_as = self._prepare()

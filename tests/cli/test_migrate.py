@@ -25,3 +25,13 @@ def test_a_login_that_may_not_make_roles_is_told_what_to_use(cairn, migrated_dat
 def test_no_password_is_shown(cairn, migrated_database):
     done = cairn("migrate", database_url=migrated_database.owner_url)
     assert "only-for-tests" not in done.output + done.stderr
+
+
+def test_the_login_of_the_app_may_not_migrate_and_says_so(cairn, fresh_database):
+    refused = cairn("migrate", database_url=fresh_database.app_url)
+    assert refused.exit_code == 1
+    assert "CAIRN_DATABASE_OWNER_URL" in refused.stderr
+
+
+def test_the_login_of_the_app_suffices_where_nothing_is_to_do(cairn, migrated_database):
+    assert cairn("migrate", database_url=migrated_database.app_url).exit_code == 0
