@@ -84,3 +84,9 @@ def test_a_counter_that_differs_from_its_rows_is_found_by_looking_deep(cairn, mi
     done = cairn("doctor", *(["--deep"] if deep else []), **urls)
     assert done.exit_code == int(deep)
     assert ("counters differ from a recount" in done.output) == deep
+
+
+def test_looking_deep_needs_the_login_of_the_owner(cairn, migrated_database: Database):
+    done = cairn("doctor", "--deep", database_url=migrated_database.app_url)
+    assert done.exit_code == 0
+    assert "CAIRN_DATABASE_OWNER_URL" in line(done, "recount")

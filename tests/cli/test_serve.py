@@ -6,6 +6,7 @@ import socket
 import subprocess
 
 import httpx
+import psycopg
 import pytest
 
 from app.embedded.home import recorded_url
@@ -134,6 +135,14 @@ def test_without_a_worker_jobs_wait_for_one(tmp_path):
             worker.terminate()
             assert worker.wait(60) == 0
         assert server.get("/api/v1/sessions/waiting")["total_message_count"] == 1
+
+
+def test_a_database_of_ones_own_is_used_instead(tmp_path, migrated_database):
+    with serving(tmp_path / "home", CAIRN_DATABASE_URL=migrated_database.app_url) as server:
+        server.post("/api/v1/sessions/elsewhere/messages", {"role": "user", "content": "hello"})
+        assert not (server.home / "postgres").exists()
+    with psycopg.connect(migrated_database.superuser_url) as connection:
+        assert connection.execute("SELECT count(*) FROM cairn.messages").fetchone() == (1,)
 
 
 def _status(url: str) -> int:
