@@ -50,22 +50,27 @@ class FittedContext:
 
 
 def fit_context(
-    bodies: Bodies | None, messages: Sequence[StoredMessage], *, budget: int, count_tokens: TokenCounter
+    bodies: Bodies | None,
+    messages: Sequence[StoredMessage],
+    *,
+    budget: int,
+    count_tokens: TokenCounter,
+    placeholder: str = "",
 ) -> FittedContext:
     """Return the newest messages and the document, cut to the budget; a larger budget never shows less.
 
     Messages come first, but for a small reserve of the overview; they are whole or absent, and a tool call and its
-    result are shown together or not at all.
+    result are shown together or not at all. placeholder is the overview where there is no document.
     """
-    overview = render_document(bodies) if bodies else ""
+    overview = render_document(bodies) if bodies else placeholder
     overview_tokens = count_tokens(overview)
     reserve = min(overview_tokens, budget // OVERVIEW_RESERVE_SHARE, OVERVIEW_RESERVE_TOKENS)
     shown = _newest_that_fit(messages, budget - reserve)
     message_tokens = sum(message.tokens for message in shown)
     allowance = budget - message_tokens if len(shown) == len(messages) else reserve
     omitted: tuple[Section, ...] = ()
-    if bodies and overview_tokens > allowance:
-        overview, omitted = shorten_document(bodies, allowance, count_tokens)
+    if overview_tokens > allowance:
+        overview, omitted = shorten_document(bodies, allowance, count_tokens) if bodies else ("", ())
         overview_tokens = count_tokens(overview)
     return FittedContext(overview, overview_tokens, tuple(shown), message_tokens, len(messages) - len(shown), omitted)
 

@@ -48,7 +48,10 @@ class JobTenant:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """The state of one step's job, for people who ask how a task is doing."""
+    """The state of one step's job, for people who ask how a task is doing.
+
+    shortened_messages are the seqs of those the model saw in part only: they make an outcome partial.
+    """
 
     step: str
     state: str
@@ -59,6 +62,7 @@ class StepReport:
     started_at: datetime | None
     finished_at: datetime | None
     cancel_asked: bool = False
+    shortened_messages: tuple[int, ...] = ()
 
 
 def backoff_seconds(attempt: int, jitter: float, *, asked_for: float | None = None) -> float:

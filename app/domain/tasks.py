@@ -34,6 +34,11 @@ class Task:
         return task_status(self.archive.status, self.steps)
 
     @property
+    def shortened_messages(self) -> list[int]:
+        """Return the seqs of the messages that no model saw in full."""
+        return sorted({seq for step in self.steps for seq in step.shortened_messages})
+
+    @property
     def error(self) -> str | None:
         """Return why the task failed, in one line, None unless it did."""
         if self.status is not TaskStatus.FAILED:

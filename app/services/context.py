@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from app.domain.context import FittedContext, Watermark, fit_context
 from app.domain.errors import InvalidInput, session_not_found
+from app.domain.excerpts import newest_errors
+from app.domain.freshness import Freshness, freshness, placeholder
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferredItem
@@ -15,10 +17,15 @@ _UNFINISHED = frozenset({"pending", "running"})
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """A context within its budget, and how current it is."""
+    """A context within its budget, and how current it is.
+
+    is_placeholder: the overview is no document, but says that there is none.
+    """
 
     fitted: FittedContext
     watermark: Watermark
+    freshness: Freshness
+    is_placeholder: bool
     archives: int
     failed_archives: int
     document_archive_no: int | None
@@ -50,8 +57,13 @@ class Contexts:
             deferred = await working_memory.waiting_items(tx, scope, session.id)
             every = await archives.list_all(tx, scope, session.id)
         fitted = fit_context(
-            document.bodies if document else None, uncovered, budget=token_budget, count_tokens=self._count_tokens
+            newest_errors(document.bodies).bodies if document else None,
+            uncovered,
+            budget=token_budget,
+            count_tokens=self._count_tokens,
+            placeholder=placeholder(every),
         )
+        newer = [archive for archive in every if archive.archive_no > base.archive_no]
         written = next((a for a in every if document and a.archive_no == document.archive_no), None)
         return AssembledContext(
             fitted=fitted,
@@ -60,6 +72,10 @@ class Contexts:
                 last_seq=session.last_seq,
                 pending_archives=sum(a.status in _UNFINISHED for a in every),
             ),
+            freshness=freshness(
+                [a for a in every if a.archive_no > base.archive_no], has_document=document is not None
+            ),
+            is_placeholder=document is None and bool(fitted.overview),
             archives=len(every),
             failed_archives=sum(a.status == "failed" for a in every),
             document_archive_no=document.archive_no if document else None,

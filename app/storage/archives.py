@@ -75,9 +75,10 @@ async def get(tx: Transaction, scope: Scope, session_id: int, archive_no: int) -
     return _archive(row) if row else None
 
 
-async def list_all(tx: Transaction, scope: Scope, session_id: int) -> list[Archive]:
-    """Return the archives of a session, the oldest first."""
-    query = sa.select(*_COLUMNS).where(_of(scope, session_id)).order_by(t.archives.c.archive_no)
+async def list_all(tx: Transaction, scope: Scope, session_id: int, *, after: int = 0) -> list[Archive]:
+    """Return the archives of a session, those after number `after`, the oldest first."""
+    wanted = sa.and_(_of(scope, session_id), t.archives.c.archive_no > after)
+    query = sa.select(*_COLUMNS).where(wanted).order_by(t.archives.c.archive_no)
     return [_archive(row) for row in (await tx.execute(query)).mappings()]
 
 
@@ -168,7 +169,7 @@ async def _steps(
     j = t.jobs.c
     query = (
         sa.select(j.session_id, j.archive_no, j.kind, j.state, j.outcome, j.attempts, j.error_class, j.error_text,
-                  j.started_at, j.finished_at, j.cancel_asked)
+                  j.started_at, j.finished_at, j.cancel_asked, j.result)
         .where(j.account_id == scope.account_id, sa.tuple_(j.session_id, j.archive_no).in_(archives))
         .order_by(j.id)
     )  # fmt: skip
@@ -184,6 +185,7 @@ async def _steps(
             started_at=row.started_at,
             finished_at=row.finished_at,
             cancel_asked=row.cancel_asked,
+            shortened_messages=tuple((row.result or {}).get("shortened_messages", ())),
         )
         found.setdefault((row.session_id, row.archive_no), []).append(report)
     return found

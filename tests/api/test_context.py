@@ -8,7 +8,10 @@ from tests.support.house import working
 SESSION = "/api/v1/sessions/talk"
 CONTEXT = {"latest_archive_overview", "pre_archive_abstracts", "messages", "estimatedTokens", "stats", "cairn"}
 STATS = {"totalArchives", "includedArchives", "droppedArchives", "failedArchives", "activeTokens", "archiveTokens"}
-ADDITIONS = {"watermark", "provider", "archive_id", "deferred", "dropped_messages", "omitted_sections"}
+ADDITIONS = {
+    "watermark", "working_memory", "placeholder", "provider", "archive_id", "deferred", "dropped_messages",
+    "omitted_sections",
+}  # fmt: skip
 ARCHIVE = {"archive_id", "abstract", "overview", "messages", "cairn"}
 SECTIONS = 7
 

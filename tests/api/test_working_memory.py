@@ -31,7 +31,7 @@ async def test_working_memory_is_empty_before_the_first_archive(client):
         "overview": "",
         "tokens": 0,
         "sections": [],
-        "cairn": {"provider": None, "deferred": []},
+        "cairn": {"working_memory": "none", "placeholder": False, "provider": None, "deferred": []},
     }
 
 

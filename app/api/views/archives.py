@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from app.api.views.messages import MessageView, message_views
 from app.api.views.names import archive_uri, milliseconds, milliseconds_or_none
 from app.domain.archives import Archive
+from app.domain.freshness import archive_freshness
 from app.domain.scope import Scope
 from app.services.archives import ArchiveView as FullArchive
 
@@ -17,6 +18,7 @@ class ArchiveEntryView(TypedDict):
     task_id: str
     status: str
     outcome: str | None
+    working_memory: str
     abstract: str
     message_count: int
     tokens: int
@@ -45,6 +47,7 @@ def archive_entry_view(scope: Scope, session_name: str, archive: Archive) -> Arc
         "task_id": str(archive.task_id),
         "status": archive.status,
         "outcome": archive.outcome,
+        "working_memory": archive_freshness(archive).value,
         "abstract": archive.abstract,
         "message_count": archive.message_count,
         "tokens": archive.tokens,

@@ -25,9 +25,15 @@ class ContextStats(TypedDict):
 
 
 class ContextAdditions(TypedDict):
-    """What only Cairn says: how current the context is, who wrote the overview, and what the budget left out."""
+    """What only Cairn says: how current the context is, who wrote the overview, and what the budget left out.
+
+    working_memory is current, pending, stale (an update failed, the document stands as it was) or none. With
+    placeholder the overview is no document: it says that no model answered yet.
+    """
 
     watermark: WatermarkView
+    working_memory: str
+    placeholder: bool
     provider: str | None
     archive_id: str | None
     deferred: list[DeferredView]
@@ -46,7 +52,7 @@ class ContextView(TypedDict):
 
 def context_view(scope: Scope, context: AssembledContext) -> ContextView:
     fitted, mark = context.fitted, context.watermark
-    included = int(bool(fitted.overview))
+    included = int(bool(fitted.overview) and not context.is_placeholder)
     return {
         "latest_archive_overview": fitted.overview,
         "pre_archive_abstracts": [],
@@ -66,6 +72,8 @@ def context_view(scope: Scope, context: AssembledContext) -> ContextView:
                 "last_seq": mark.last_seq,
                 "pending_archives": mark.pending_archives,
             },
+            "working_memory": context.freshness.value,
+            "placeholder": context.is_placeholder,
             "provider": context.document_provider,
             "archive_id": archive_id(context.document_archive_no) if context.document_archive_no else None,
             "deferred": deferred_views(context.deferred),

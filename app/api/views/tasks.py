@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from app.api.views.names import archive_uri, microseconds, milliseconds_or_none
 from app.domain.archives import StepOutcome, archive_id
+from app.domain.freshness import archive_freshness
 from app.domain.jobs import StepReport
 from app.domain.scope import Scope
 from app.domain.tasks import Task, TaskStatus
@@ -29,6 +30,7 @@ class TaskAdditions(TypedDict):
     """What only Cairn says about a task: which archive it is, what it came to and how its steps are doing."""
 
     outcome: str | None
+    working_memory: str
     archive_id: str
     archive_uri: str
     provider: str | None
@@ -36,8 +38,11 @@ class TaskAdditions(TypedDict):
 
 
 class TaskOutcome(TypedDict):
+    """shortened_messages are the seqs of messages of which the model saw the beginning and the end only."""
+
     outcome: str | None
     provider: str | None
+    shortened_messages: list[int]
 
 
 class TaskResult(TypedDict):
@@ -116,6 +121,7 @@ def task_view(scope: Scope, task: Task) -> TaskView:
         "updated_at_iso": microseconds(updated),
         "cairn": {
             "outcome": archive.outcome,
+            "working_memory": archive_freshness(archive).value,
             "archive_id": archive.archive_id,
             "archive_uri": archive_uri(scope, task.session_name, archive.archive_no),
             "provider": archive.document_provider,
@@ -166,7 +172,11 @@ def _result(scope: Scope, task: Task) -> TaskResult:
         "token_usage": {"llm": None, "embedding": None, "total": None},
         "memory_diff_uri": None,
         "active_count_updated": 0,
-        "cairn": {"outcome": archive.outcome, "provider": archive.document_provider},
+        "cairn": {
+            "outcome": archive.outcome,
+            "provider": archive.document_provider,
+            "shortened_messages": task.shortened_messages,
+        },
     }
 
 

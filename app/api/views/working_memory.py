@@ -30,6 +30,14 @@ class SectionView(TypedDict):
 
 
 class WorkingMemoryAdditions(TypedDict):
+    """What only Cairn says: who wrote the document, what waits outside it, and whether it is current.
+
+    working_memory is current, pending, stale (an update failed, the document stands as it was) or none. With
+    placeholder the overview is no document: it says that no model answered yet.
+    """
+
+    working_memory: str
+    placeholder: bool
     provider: str | None
     deferred: list[DeferredView]
 
@@ -96,10 +104,14 @@ def difference_view(session_name: str, archive: str, compared: Comparison) -> Di
 
 
 def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> WorkingMemoryView:
-    """Return the newest document in one piece and by section; empty before the first one."""
+    """Return the newest document in one piece and by section; a placeholder where no model answered before it."""
+    view = document_view(session_name, current.document)
     return {
-        **document_view(session_name, current.document),
+        **view,
+        "overview": view["overview"] or current.placeholder,
         "cairn": {
+            "working_memory": current.freshness.value,
+            "placeholder": bool(current.placeholder),
             "provider": current.archive.document_provider if current.archive else None,
             "deferred": deferred_views(current.deferred),
         },

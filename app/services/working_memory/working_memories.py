@@ -14,6 +14,7 @@ from typing import Final
 from app.domain.archives import Archive, StepOutcome, parse_archive_id
 from app.domain.documents import BaseDocument, SectionRecord, StoredDocument
 from app.domain.errors import JobLost, StaleDocument, archive_not_found, session_not_found
+from app.domain.freshness import Freshness, freshness, placeholder
 from app.domain.jobs import Job
 from app.domain.prompts import SpokenMessage
 from app.domain.scope import Scope
@@ -38,8 +39,13 @@ _MERGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class CurrentWorkingMemory:
-    """The newest document of a session, the archive it stands after, and what waits outside it."""
+    """The newest document of a session, the archive it stands after, and what waits outside it.
 
+    placeholder: what to show where there is no document because no model answered, else ''.
+    """
+
+    freshness: Freshness
+    placeholder: str
     document: StoredDocument | None
     archive: Archive | None
     deferred: tuple[DeferredItem, ...]
@@ -69,7 +75,10 @@ class WorkingMemories:
             if session is None:
                 raise session_not_found(session_name)
             base = await working_memory.base_document(tx, scope, session.id)
+            newer = await archives.list_all(tx, scope, session.id, after=base.archive_no)
             return CurrentWorkingMemory(
+                freshness=freshness(newer, has_document=base.archive_no > 0),
+                placeholder="" if base.archive_no else placeholder(newer),
                 document=await working_memory.get(tx, scope, session.id, base),
                 archive=await archives.get(tx, scope, session.id, base.archive_no) if base.archive_no else None,
                 deferred=tuple(await working_memory.waiting_items(tx, scope, session.id)),
