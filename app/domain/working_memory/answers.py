@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from app.domain.working_memory.document import parse_document
 from app.domain.working_memory.incoming import sanitised_body
@@ -86,7 +86,7 @@ def read_created(arguments: object) -> CreatedDocument | None:
     recovered = {
         section: sanitised_body(section, value.text)
         for section, value in read_section_values(text, objects_only=False)
-        if isinstance(value, LooseText) and not value.cut
+        if _is_text(value) and not value.cut
     }
     return CreatedDocument(recovered, AnswerPath.RECOVERED) if len(recovered) == len(SECTIONS) else None
 
@@ -263,6 +263,11 @@ def _body_text(value: object) -> str | None:
     return None
 
 
+def _is_text(value: "LooseValue | None") -> TypeGuard[LooseText]:
+    """Tell whether a value is a quoted string; a bare word may be a number or null."""
+    return isinstance(value, LooseText) and not value.bare
+
+
 def _loose_op(value: LooseValue) -> SectionOp | None:
     if not isinstance(value, LooseObject):
         return None
@@ -272,7 +277,7 @@ def _loose_op(value: LooseValue) -> SectionOp | None:
             return KEEP
         case "UPDATE":
             content = value.last("content")
-            return Update(content.text, content.cut) if isinstance(content, LooseText) else None
+            return Update(content.text, content.cut) if _is_text(content) else None
         case "APPEND":
             return _loose_append(value)
         case _:
@@ -283,9 +288,9 @@ def _loose_append(value: LooseObject) -> Append:
     items = value.last("items")
     if not items:
         items = value.last("content")
-    if isinstance(items, LooseText):
+    if _is_text(items):
         return Append(items_of_text(items.text), items.cut)
     if not isinstance(items, tuple):
         return Append(())
-    texts = [item for item in items if isinstance(item, LooseText) and item.text.strip()]
+    texts = [item for item in items if _is_text(item) and item.text.strip()]
     return Append(tuple(item.text for item in texts), any(item.cut for item in texts))

@@ -36,10 +36,11 @@ _SURROGATE_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class LooseText:
-    """A string as read; cut means that the text ended before its closing quote."""
+    """A string as read: cut means that the text ended before its closing quote, bare that it has no quotes."""
 
     text: str
     cut: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class _Reader:
             return self._string(sign, is_key=is_key)
         match = _BARE.match(self._text, self.position)
         self.position = match.end() if match else self.position + 1
-        return LooseText(match.group() if match else "", cut=not sign)
+        return LooseText(match.group() if match else "", cut=not sign, bare=True)
 
     def _object(self, depth: int) -> LooseObject:
         self.position += 1
@@ -102,14 +103,12 @@ class _Reader:
             if sign == "}":
                 self.position += 1
                 break
-            if depth and _SECTION_KEY.match(self._text, self.position):
+            if _SECTION_KEY.match(self._text, self.position):
                 break
             key = self._scalar(sign, is_key=True)
             if self.next_is(":") or self.next_is("："):
                 self.position += 1
                 pairs.append((key.text, self.value(depth + 1)))
-            if not depth and _SECTION_KEY.match(self._text, self.position):
-                break
         return LooseObject(tuple(pairs))
 
     def _array(self, depth: int) -> tuple[LooseValue, ...]:
