@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.messages import StoredMessage
+from app.domain.messages import StoredMessage, tool_uses
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.document import DOCUMENT_TITLE, confined_body, render_document
 from app.domain.working_memory.sections import SECTIONS, Bodies, Section
@@ -104,15 +104,21 @@ def _newest_that_fit(messages: Sequence[StoredMessage], budget: int) -> list[Sto
 
 
 def _first_whole(messages: Sequence[StoredMessage], start: int) -> int:
-    """Return the earliest position at or after `start` behind which no result stands without its call."""
-    called_before = {tool_id for message in messages[:start] for tool_id in _tool_ids(message)}
-    if not called_before:
-        return start
-    for position in range(len(messages) - 1, start - 1, -1):
-        if called_before.intersection(_tool_ids(messages[position])):
-            return position + 1
+    """Return the earliest position at or after start behind which no result stands without its call."""
+    pairs = _tool_pairs(messages)
+    while torn := [result for call, result in pairs if call < start <= result]:
+        start = max(torn) + 1
     return start
 
 
-def _tool_ids(message: StoredMessage) -> set[str]:
-    return {str(part["tool_id"]) for part in message.parts if part.get("type") == "tool" and part.get("tool_id")}
+def _tool_pairs(messages: Sequence[StoredMessage]) -> list[tuple[int, int]]:
+    """Return where each call and its result stand; a result answers the oldest call of its id that waits."""
+    waiting: dict[str, list[int]] = {}
+    pairs: list[tuple[int, int]] = []
+    for use in tool_uses(messages):
+        calls = waiting.setdefault(use.tool_id, [])
+        if not use.is_result:
+            calls.append(use.position)
+        elif calls:
+            pairs.append((calls.pop(0), use.position))
+    return pairs

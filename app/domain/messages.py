@@ -113,7 +113,7 @@ def is_result(part: Part) -> bool:
     return part.get("tool_status") in ANSWERED or bool(part.get("tool_output"))
 
 
-def tool_uses(messages: Sequence[NewMessage]) -> list[ToolUse]:
+def tool_uses(messages: Sequence[NewMessage | StoredMessage]) -> list[ToolUse]:
     """Return every tool part that has an id, with the position of its message (from 0)."""
     uses = []
     for position, message in enumerate(messages):
