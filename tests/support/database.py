@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from app.embedded.binaries import find_binaries
+from app.embedded.binaries import PostgresNotFound, find_binaries
 from app.embedded.cluster import Cluster
 from app.storage.migrations import upgrade
 from app.storage.roles import create_database, create_login, create_roles, drop_database
@@ -169,7 +169,10 @@ def describe_server() -> str:
     engine = docker_socket()
     if engine is not None:
         return f"container {IMAGE}, by the engine at {engine}"
-    binaries = find_binaries()
+    try:
+        binaries = find_binaries()
+    except PostgresNotFound as error:
+        return f"none. {error.message}"
     return f"embedded, programs from {binaries.origin} ({binaries.folder})"
 
 
