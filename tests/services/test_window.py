@@ -73,7 +73,7 @@ async def test_database_and_model_agree_after_every_step(services: Services, sco
 
 
 @pytest.mark.cases
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.one_of(BATCHES, BATCHES, COMMITS), min_size=5, max_size=40))
 @pytest.mark.timeout(900)
 async def test_database_and_model_agree_in_long_histories(services: Services, scope: Scope, steps: list) -> None:
