@@ -19,7 +19,7 @@ def _default_api_workers() -> int:
 class Settings(BaseSettings):
     """The settings of one process. Raises pydantic's ValidationError when a value does not fit."""
 
-    model_config = SettingsConfigDict(env_prefix="CAIRN_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="CAIRN_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # Where it lives and listens
     home: Path = Field(Path("~/.cairn"), description="Folder of the embedded PostgreSQL, its password and the lock.")

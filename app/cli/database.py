@@ -14,7 +14,17 @@ from app.embedded.home import open_home
 from app.embedded.owner_lock import OwnerLock
 from app.settings import Settings
 from app.storage.migrations import current, head, upgrade
-from app.storage.roles import APP, OWNER, SYSTEM, create_database, create_login, create_roles, missing_roles
+from app.storage.roles import (
+    APP,
+    OWNER,
+    SYSTEM,
+    create_database,
+    create_login,
+    create_roles,
+    login_exists,
+    missing_roles,
+    owner_may_create,
+)
 
 DATABASE = "cairn"
 APP_LOGIN, OWNER_LOGIN = "cairn_api", "cairn_migrator"
@@ -64,14 +74,12 @@ def open_database(settings: Settings) -> Iterator[Addresses]:
 def migrate(addresses: Addresses) -> str:
     """Bring the database to the newest revision and return it; a login that may not migrate suffices where it is there.
 
+    Roles that are missing are made first, where the login may.
+
     Raises: PreconditionFailed where roles are missing, Forbidden for a login that may not, Unavailable when it failed.
     """
-    missing = missing_roles(addresses.owner_url)
-    if missing:
-        raise PreconditionFailed(
-            f"The roles {', '.join(missing)} are missing. Run `cairn migrate --create-roles` once, with an "
-            "administrator's address in CAIRN_DATABASE_OWNER_URL."
-        )
+    if missing_roles(addresses.owner_url) or not owner_may_create(addresses.owner_url):
+        prepare(addresses)
     try:
         return head() if current(addresses.owner_url) == head() else upgrade(addresses.owner_url)
     except DBAPIError as error:
@@ -83,6 +91,24 @@ def migrate(addresses: Addresses) -> str:
         if isinstance(error.orig, psycopg.OperationalError):
             raise Unavailable(f"The migration did not run: {str(error.orig).strip()}") from error
         raise
+
+
+def prepare(addresses: Addresses) -> None:
+    """Make the roles and, where CAIRN_DATABASE_URL names a login of its own that is not there yet, that login.
+
+    Raises: PreconditionFailed where the login at hand may not.
+    """
+    try:
+        create_roles(addresses.administrator_url)
+        app = psycopg.conninfo.conninfo_to_dict(addresses.app_url)
+        login, password = app.get("user"), app.get("password")
+        if login and password and not login_exists(addresses.administrator_url, str(login)):
+            create_login(addresses.administrator_url, str(login), str(password), member_of=(APP,))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise PreconditionFailed(
+            "The roles of Cairn are missing here, and this login may not make them. Run `cairn migrate --create-roles` "
+            "once, with a superuser, or a login with CREATEROLE, in CAIRN_DATABASE_OWNER_URL."
+        ) from error
 
 
 def connections_wanted(settings: Settings) -> int:

@@ -62,6 +62,23 @@ def missing_roles(dsn: str) -> list[str]:
     return [role for role in (OWNER, APP, SYSTEM) if role not in present]
 
 
+def owner_may_create(dsn: str) -> bool:
+    """Return whether the owner may make its schema in this database. The roles must stand."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT has_database_privilege(%s, current_database(), 'CREATE')"
+            " OR EXISTS (SELECT FROM pg_namespace WHERE nspname = 'cairn')",
+            [OWNER],
+        ).fetchone()
+    return bool(row and row[0])
+
+
+def login_exists(dsn: str, name: str) -> bool:
+    """Return whether the cluster has a role of that name."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is not None
+
+
 def create_database(dsn: str, name: str, *, template: str | None = None, owner: str = OWNER) -> None:
     """Make a database owned by `owner`, if there is none of that name; `template` is copied, its data included."""
     statement = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(owner))
