@@ -11,7 +11,6 @@ from app.domain.tokens import TokenCounter
 from app.providers.capabilities import CapabilityStore
 from app.providers.extractive.model import ExtractiveModel
 from app.providers.guarded import GuardedModel
-from app.providers.openai_compatible import OpenAICompatibleModel
 from app.providers.ports import ChatModel
 from app.providers.tokenizer import build_token_counter
 from app.services.archives import Archives
@@ -81,6 +80,9 @@ def build_model(settings: Settings, count_tokens: TokenCounter, capabilities: Ca
         if settings.model_base_url or settings.model_api_key:
             raise InvalidInput("CAIRN_MODEL_BASE_URL or CAIRN_MODEL_API_KEY is set: set CAIRN_MODEL_NAME too.")
         return _guarded(ExtractiveModel(count_tokens))
+    # The openai package costs most of a second to import: only a server that asks a model pays for it.
+    from app.providers.openai_compatible import OpenAICompatibleModel
+
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
     model = OpenAICompatibleModel(
         base_url=settings.model_base_url,
