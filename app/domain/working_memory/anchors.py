@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from app.domain.working_memory.stop_words import DECISION_CJK, DECISION_WORDS, FUNCTION_WORDS
+from app.domain.working_memory.stop_words import DECISION_CJK, DECISION_WORDS, NO_NAMES
 from app.domain.working_memory.wording import CJK
 
 _MONTHS: Final = {
@@ -106,7 +106,7 @@ def _word_anchors(runs: Iterable[str]) -> Iterable[Anchor]:
         word = run.casefold()
         if word in DECISION_WORDS:
             yield Anchor(AnchorKind.DECISION, word)
-        elif len(run) > 1 and run[0].isupper() and word not in FUNCTION_WORDS:
+        elif len(run) > 1 and run[0].isupper() and word not in NO_NAMES:
             yield Anchor(AnchorKind.NAME, word)
 
 

@@ -1,6 +1,7 @@
 """Making text from outside safe to store in one section."""
 
 import re
+import textwrap
 from typing import Final
 
 from app.domain.working_memory.document import closed_body, demoted
@@ -23,11 +24,11 @@ def sanitised_body(section: Section, text: str) -> str:
     """Return a body that opens no section and leaves nothing open, for text that a model or a person wrote.
 
     A leading copy of the section's own header is dropped, other level-2 headings outside fences become level 3,
-    a fence or comment that is left open is closed.
+    a fence or comment that is left open is closed, and an indent that all lines share is taken off.
     """
     text = storable_text(text)
     if is_plain_line(text):
-        return trim_blank_lines([text])
+        return text.strip()
     scan = scan_body(text)
     lines: list[str] = []
     for line, kind in zip(scan.lines, scan.kinds, strict=True):
@@ -37,7 +38,7 @@ def sanitised_body(section: Section, text: str) -> str:
         lines.append(demoted(line) if kind is LineKind.TEXT and _LEVEL_2.match(line) else line)
     if scan.closer:
         lines.append(scan.closer)
-    return trim_blank_lines(lines)
+    return textwrap.dedent(trim_blank_lines(lines)).lstrip()
 
 
 def sanitised_op(section: Section, op: SectionOp) -> SectionOp:

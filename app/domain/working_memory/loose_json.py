@@ -29,6 +29,7 @@ _SPACE: Final = re.compile(r"\s*")
 _BETWEEN: Final = re.compile(r"[\s,，]*")
 _BARE: Final = re.compile(rf"[^\s,:：{{}}\[\]{_QUOTES}]+")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/bfnrt']))")
+_CUT_ESCAPE: Final = re.compile(r"(?<!\\)\\(?:u[0-9a-fA-F]{0,3})?$")
 _SIMPLE_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _DRIVE_PATH: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\\(?![\\\"'/])[^\s\"'<>|*?]*")
 _SURROGATE_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -136,7 +137,7 @@ class _Reader:
                 self.position = at
                 return LooseText(decoded(self._text[start : match.start()]))
         self.position = len(self._text)
-        return LooseText(decoded(self._text[start:]), cut=True)
+        return LooseText(decoded(_CUT_ESCAPE.sub("", self._text[start:])), cut=True)
 
     def _closes(self, after: int, *, is_key: bool) -> bool:
         """A quote closes a text only before what may follow a text; any other one belongs to it."""

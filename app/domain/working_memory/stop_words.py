@@ -8,28 +8,34 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# No name and no content: articles, pronouns, prepositions, conjunctions, auxiliaries, common openers of a sentence.
-FUNCTION_WORDS: Final = word_set(
+# No names, also when a sentence begins with them: articles, pronouns, prepositions, conjunctions, auxiliaries, and
+# the words of our own headers.
+NO_NAMES: Final = word_set(
     """
-    a about above after again against all also although am an and another any are as at be because been before being
-    below between both but by can cannot could did do does doing done down during each either else even every few for
-    from further get gets got had has have having he her here hers herself him himself his how however i if in instead
-    into is it its itself just let like made make many may maybe me might more most much must my myself neither new no
-    nor not note now of off often ok okay old on once one only or other others our ours ourselves out over own per
-    perhaps please quite rather re same several shall she should since so some soon still such than that the their
-    theirs them themselves then there therefore these they this those though through thus to today together tomorrow
-    too toward towards under until up upon us use used using very via vs was we well were what whatever when whenever
-    where whether which while who whoever whom whose why will with within without would yes yesterday yet you your
-    yours yourself
+    a about after again against all also although am an and another any are as at be because been before being below
+    between both but by can cannot could did do does down during each either every few for from further had has have
+    having he her here hers him his how however i if in into is it its just may me might more most must my neither new
+    no nor not now of off on once one only or other our ours out over own same she should since so some still such than
+    that the their theirs them then there therefore these they this those though through thus to too under until up
+    upon us very was we were what when where whether which while who whom whose why will with within without would yet
+    you your yours
     key facts fact decisions session working memory
     """
-) - {"well", "done"}
+)
+# Words that say nothing about a subject: those, and what is only a way of speaking.
+FUNCTION_WORDS: Final = NO_NAMES | word_set(
+    """
+    above doing else even get gets got herself himself instead itself let like made make many maybe much myself often ok
+    okay old others ourselves per perhaps please quite rather re several shall soon themselves today together tomorrow
+    toward towards use used using via vs whatever whenever wherever whoever yes yesterday yourself
+    """
+)
 
 # What a title may share with every other title. Two-letter words count here unless they are listed.
 TITLE_WORDS: Final = word_set(
     """
-    a an and as at be by for from in into is it of off on onto or our out the their this to up vs via with your my we
-    session sessions title memory memories note notes plan plans planning working work wip new update updates
+    a an and as at be by for from in is it my of on or our the to up us vs we with
+    session sessions title memory memories note notes plan plans working
     """
 )
 TITLE_CJK: Final = (

@@ -94,6 +94,9 @@ def test_an_answer_without_operations_is_unusable(answer: Any) -> None:
         ),
         pytest.param('"Current State": {"op": "UPD', {}, id="cut name"),
         pytest.param(
+            '"Current State": {"op": "UPDATE", "content": "a\\u6c', {STATE: Update("a", True)}, id="cut escape"
+        ),
+        pytest.param(
             "“Current State”: {“op”: “UPDATE”, “content”: “curly”}", {STATE: Update("curly")}, id="curly quotes"
         ),
         pytest.param(

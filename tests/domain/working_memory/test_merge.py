@@ -79,7 +79,9 @@ def test_an_empty_rewrite_keeps_the_section(section: Section, content: str) -> N
         pytest.param(Update("```\n## Usage\n```"), "```\n## Usage\n```", id="header in a fence"),
         pytest.param(Update("run:\n```sh\nmake"), "run:\n```sh\nmake\n```", id="open fence"),
         pytest.param(Update("x\n<!-- y"), "x\n<!-- y\n-->", id="open comment"),
-        pytest.param(Update("\n\n  x\n\n"), "  x", id="blank lines around"),
+        pytest.param(Update("\n\n  x\n\n"), "x", id="blank lines around"),
+        pytest.param(Update("  - x\n    - y\n  - z"), "- x\n  - y\n- z", id="an indent that all lines share"),
+        pytest.param(Update("  x\ny"), "x\ny", id="an indent of the first line"),
         pytest.param(Update("a\x00b\ud800c"), "ab\ufffdc", id="what no column can hold"),
         pytest.param(
             Append(("x\n## Open Issues\n",)), "Waiting for berth data.\n- x\n  ### Open Issues", id="in an item"
