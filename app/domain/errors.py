@@ -13,6 +13,7 @@
     ├── NotImplementedHere  a route of the peer that is not Cairn's job
     └── Unavailable         try again later: database, model, worker
         ├── ModelUnavailable
+        ├── Deadlock        two requests waited for each other, and this one gave way
         └── StaleDocument   the base moved between reading and applying
 
     and, seen by workers only: ModelRefused, ModelAnswerUnusable, JobLost
@@ -89,6 +90,10 @@ class Unavailable(AppError):
     ) -> None:
         super().__init__(message, details)
         self.retry_after_seconds = retry_after_seconds
+
+
+class Deadlock(Unavailable):
+    """Two transactions waited for each other and this one was rolled back: nothing of it happened, try it again."""
 
 
 class ModelUnavailable(Unavailable):

@@ -11,16 +11,17 @@ import psycopg
 import psycopg_pool
 import sqlalchemy as sa
 
-from app.domain.errors import Unavailable
+from app.domain.errors import Deadlock, Unavailable
 
 SESSION_MISSING: Final = "CA404"
 OTHER_BODY: Final = "CA409"
 DOCUMENT_MOVED: Final = "CA412"
 
 _RETRY_SOON: Final = 1.0
+_DEADLOCK: Final = "40P01"
 _BUSY: Final = {
     "40001": "Another request changed the same rows at this moment; send the request again.",
-    "40P01": "Two requests waited for each other; send the request again.",
+    _DEADLOCK: "Two requests waited for each other; send the request again.",
     "55P03": "The rows are locked by another request; send the request again.",
     "57014": "The database took too long; send the request again.",
     "25P03": "The database ended an idle transaction; send the request again.",
@@ -52,7 +53,8 @@ def translated() -> Iterator[None]:
 def _kind(error: psycopg.Error | sa.exc.DBAPIError) -> Exception:
     state = sqlstate(error)
     if state in _BUSY:
-        return Unavailable(_BUSY[state], {"sqlstate": state}, retry_after_seconds=_RETRY_SOON)
+        kind = Deadlock if state == _DEADLOCK else Unavailable
+        return kind(_BUSY[state], {"sqlstate": state}, retry_after_seconds=_RETRY_SOON)
     origin = error.orig if isinstance(error, sa.exc.DBAPIError) else error
     lost = state is not None and state.startswith(_CONNECTION_LOST)
     if lost or (state is None and isinstance(origin, psycopg.OperationalError)):

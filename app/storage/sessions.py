@@ -91,14 +91,6 @@ async def list_recent(tx: Transaction, scope: Scope, *, limit: int) -> list[Sess
     return [_session(row) for row in (await tx.execute(query)).mappings()]
 
 
-async def delete(tx: Transaction, scope: Scope, name: str) -> bool:
-    """Remove a session and everything that hangs on it; False when there is none."""
-    gone = await tx.execute(
-        sa.delete(t.sessions).where(_of(scope), t.sessions.c.name == name).returning(t.sessions.c.id)
-    )
-    return gone.one_or_none() is not None
-
-
 async def spent_tokens(tx: Transaction, scope: Scope, session_id: int) -> SpentTokens:
     """Return what models cost for this session so far."""
     query = sa.select(

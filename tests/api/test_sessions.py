@@ -109,7 +109,10 @@ async def test_sessions_are_listed_with_the_one_that_spoke_last_first(client):
 async def test_deleting_a_session_leaves_nothing(client, rows):
     result(await client.post(f"{SESSIONS}/a/messages", json=MESSAGE))
     result(await client.post(f"{SESSIONS}/a/commit", json={}))
-    assert result(await client.delete(f"{SESSIONS}/a")) == {"session_id": "a"}
+    deleted = result(await client.delete(f"{SESSIONS}/a"))
+    receipt = deleted["cairn"]["deleted_rows"]
+    assert (deleted["session_id"], receipt["sessions"], receipt["messages"]) == ("a", 1, 1)
+    assert deleted["cairn"]["deleted_rows_total"] == sum(receipt.values())
     for table in ("sessions", "messages", "archives", "jobs"):
         assert rows(f"SELECT count(*) FROM cairn.{table}") == [(0,)], table
     assert refusal(await client.delete(f"{SESSIONS}/a")) == (404, "NOT_FOUND", "Session not found: a")

@@ -15,6 +15,7 @@ from app.api.views.sessions import (
     SessionEntryView,
     SessionView,
     created_session_view,
+    deleted_session_view,
     session_entry_view,
     session_view,
 )
@@ -55,6 +56,9 @@ async def get_session(request: Request, scope: Tenant, session_id: SessionName, 
 
 @router.delete("/{session_id}", responses=answers(DeletedSessionView), summary="Delete a session")
 async def delete_session(request: Request, scope: Tenant, session_id: SessionName) -> Response:
-    """Delete a session with its messages, archives, documents and jobs."""
-    await services_of(request).sessions.delete(scope, session_id)
-    return ok({"session_id": session_id})
+    """Delete a session with its messages, archives, documents and jobs, and say how many rows of each table went.
+
+    A job that runs is lost: nothing of it is written. What models cost for the session stays known.
+    """
+    rows = await services_of(request).sessions.delete(scope, session_id)
+    return ok(deleted_session_view(session_id, rows))

@@ -26,8 +26,14 @@ class SessionEntryView(TypedDict):
     mod_time: str
 
 
+class DeletionReceipt(TypedDict):
+    deleted_rows: dict[str, int]
+    deleted_rows_total: int
+
+
 class DeletedSessionView(TypedDict):
     session_id: str
+    cairn: DeletionReceipt
 
 
 class ExtractedView(TypedDict):
@@ -81,6 +87,13 @@ def created_session_view(scope: Scope, session: Session) -> CreatedSessionView:
         "user": user_view(scope),
         "auto_commit_policy": _policy(session.auto_commit_policy),
         "memory_extraction_config": _extraction_config(session),
+    }
+
+
+def deleted_session_view(session_name: str, rows: Mapping[str, int]) -> DeletedSessionView:
+    return {
+        "session_id": session_name,
+        "cairn": {"deleted_rows": dict(rows), "deleted_rows_total": sum(rows.values())},
     }
 
 

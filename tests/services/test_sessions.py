@@ -1,0 +1,163 @@
+"""Deleting a session: all of it goes, it is counted, and nobody who is just writing to it leaves anything behind."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+from app.bootstrap import Services
+from app.domain.archives import Sealed
+from app.domain.errors import NotFound
+from app.domain.scope import Scope
+from app.storage.deletion import ERASED
+from tests.support.conversations import said
+from tests.support.every_table import fill_every_table
+from tests.support.fake_model import FakeModel, Gate
+from tests.support.house import commit, ended, tell, working
+from tests.support.waiting import eventually
+
+STAYS = {"model_calls"}
+"""What was spent stays known after the conversation is erased; it holds no text."""
+
+
+def naming_a_session(superuser: psycopg.Connection) -> set[str]:
+    return {
+        name
+        for (name,) in superuser.execute(
+            "SELECT table_name FROM information_schema.columns JOIN information_schema.tables"
+            " USING (table_schema, table_name) WHERE table_schema = 'cairn' AND column_name = 'session_id'"
+            " AND table_type = 'BASE TABLE'"
+        )
+    }
+
+
+def test_every_table_that_names_a_session_goes_with_it(superuser: psycopg.Connection) -> None:
+    assert {table.name for table in ERASED} == (naming_a_session(superuser) | {"sessions"}) - STAYS
+
+
+async def test_a_deletion_leaves_nothing_and_its_receipt_says_what_went(
+    services: Services, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    session_id = fill_every_table(superuser, scope)
+    receipt = await services.sessions.delete(scope, "talk")
+    expected = {table.name for table in ERASED}
+    assert set(receipt) == expected
+    assert {"messages": 3, "working_memory_sections": 7, "sessions": 1, "jobs": 1}.items() <= receipt.items()
+    assert all(receipt.values()), receipt
+    for table in naming_a_session(superuser) - STAYS:
+        left = superuser.execute(f"SELECT count(*) FROM cairn.{table} WHERE session_id = %s", [session_id])
+        assert left.fetchone() == (0,), table
+
+
+async def test_a_deleted_session_is_unknown_and_its_name_begins_anew(services: Services, scope: Scope) -> None:
+    await commit(services, scope, "talk", "one", "two")
+    await services.sessions.delete(scope, "talk")
+    with pytest.raises(NotFound, match="Session not found: talk"):
+        await services.sessions.delete(scope, "talk")
+    assert (await services.messages.append(scope, "talk", [said("new")])).seqs == (1,)
+    assert await services.archives.list_all(scope, "talk") == []
+
+
+async def test_a_job_whose_model_hangs_is_let_go_and_writes_nothing(
+    services: Services, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+) -> None:
+    gate = Gate()
+    model.turns.append(gate)
+    async with working(services) as worker:
+        await commit(services, scope, "talk", "hello")
+        await gate.reached.wait()
+        receipt = await services.sessions.delete(scope, "talk")
+        assert (receipt["jobs"], receipt["archives"]) == (1, 1)
+
+        async def idle() -> bool:
+            return not worker._held
+
+        await eventually(idle, "the end of the job while its model still hangs", 5)
+        await ended(services, scope, await commit(services, scope, "talk", "again"))
+    assert superuser.execute("SELECT name, last_seq, archive_count FROM cairn.sessions").fetchall() == [("talk", 1, 1)]
+    assert superuser.execute("SELECT count(*) FROM cairn.model_answers").fetchone() == (1,)
+    assert superuser.execute("SELECT * FROM cairn.check_sessions").fetchall() == []
+
+
+async def storm(services: Services, scope: Scope, rounds: int) -> tuple[int, Counter[str]]:
+    """Append, commit and delete one session at once, again and again; return what was acknowledged and what went."""
+    acknowledged = 0
+    gone: Counter[str] = Counter()
+
+    async def append() -> None:
+        nonlocal acknowledged
+        appended = await services.messages.append(scope, "talk", [said("a"), said("b")])
+        acknowledged += appended.added
+
+    async def seal() -> None:
+        await services.commits.seal(scope, "talk", 0)
+
+    async def delete() -> None:
+        gone.update(await services.sessions.delete(scope, "talk"))
+
+    async def often(act: Callable[[], Awaitable[None]]) -> None:
+        for _ in range(rounds):
+            with suppress(NotFound):
+                await act()
+
+    await asyncio.gather(*(often(act) for act in (append, append, seal, delete, delete)))
+    return acknowledged, gone
+
+
+async def test_whoever_writes_during_a_deletion_leaves_no_orphans(
+    services: Services, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    await tell(services, scope, "talk", "zero")
+    async with working(services):
+        acknowledged, gone = await storm(services, scope, 40)
+        last = await commit(services, scope, "talk", "last")
+        await ended(services, scope, last)
+    left = superuser.execute("SELECT count(*) FROM cairn.messages").fetchone()
+    assert gone["messages"] + left[0] == acknowledged + 2
+    assert gone["sessions"] >= 1
+    assert superuser.execute("SELECT * FROM cairn.check_sessions").fetchall() == []
+
+
+async def test_a_deletion_waits_for_an_apply_and_takes_its_document_along(
+    services: Services, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    await commit(services, scope, "talk", "hello")
+    (archive,) = await services.archives.list_all(scope, "talk")
+    with superuser.transaction():
+        superuser.execute(
+            "SELECT FROM cairn.archives WHERE account_id = %s AND session_id = %s FOR UPDATE",
+            [scope.account_id, archive.session_id],
+        )
+        deleting = asyncio.create_task(services.sessions.delete(scope, "talk"))
+
+        async def waits() -> bool:
+            return superuser.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone() != (0,)
+
+        await eventually(waits, "a deletion that waits for the archive")
+        superuser.execute(
+            "INSERT INTO cairn.working_memory_deferred (account_id, session_id, section, item, reason, archive_no)"
+            " VALUES (%s, %s, 4, 'late', 'throttled', 1)",
+            [scope.account_id, archive.session_id],
+        )
+    assert (await deleting)["working_memory_deferred"] == 1
+
+
+@pytest.mark.faults
+async def test_two_hundred_thousand_messages_are_deleted_at_once(
+    services: Services, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    await tell(services, scope, "talk", "one")
+    superuser.execute("""
+        INSERT INTO cairn.messages (account_id, session_id, seq, role, parts, tokens, tokens_through, reply_live,
+                                    reply_pending, said_at, stored_at)
+          SELECT account_id, session_id, n, role, parts, 1, n, n, n, said_at, stored_at
+            FROM cairn.messages, generate_series(2, 200000) n
+    """)
+    superuser.execute("UPDATE cairn.sessions SET last_seq = 200000, last_tokens = 200000")
+    assert isinstance(await services.commits.seal(scope, "talk", 0), Sealed)
+    receipt = await services.sessions.delete(scope, "talk")
+    assert (receipt["messages"], receipt["archives"], receipt["jobs"]) == (200_000, 1, 1)
+    assert superuser.execute("SELECT count(*) FROM cairn.messages").fetchone() == (0,)
