@@ -20,8 +20,8 @@ _GROWING: Final = (
     Section.ERRORS_AND_CORRECTIONS,
     Section.OPEN_ISSUES,
 )
-_NOTE: Final = "[… {} older items of this section are kept and not shown here; what is new can only be added]"
-_IS_NOTE: Final = re.compile(r"\s*(?:[-*] )?\[… \d+ older items\b")
+_NOTE: Final = "[… older items of this section, kept and not shown here: {}. What is new can only be added]"
+_IS_NOTE: Final = re.compile(r"\s*(?:[-*] )?\[… older items of this section\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +103,5 @@ def _largest(shown: str, whole: str, room: int, count_tokens: TokenCounter) -> s
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count_tokens(_newest(whole, middle)) <= room else (low, middle - 1)
-    return _newest(whole, low)
+    newest = _newest(whole, low)
+    return newest if count_tokens(newest) < count_tokens(shown) else shown

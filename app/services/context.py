@@ -72,9 +72,7 @@ class Contexts:
                 last_seq=session.last_seq,
                 pending_archives=sum(a.status in _UNFINISHED for a in every),
             ),
-            freshness=freshness(
-                [a for a in every if a.archive_no > base.archive_no], has_document=document is not None
-            ),
+            freshness=freshness(newer, has_document=document is not None),
             is_placeholder=document is None and bool(fitted.overview),
             archives=len(every),
             failed_archives=sum(a.status == "failed" for a in every),
