@@ -42,6 +42,8 @@ BEGIN
          finished_at = CASE WHEN p_retry_in IS NULL THEN clock_timestamp() END
    WHERE account_id = p_account AND id = p_job AND epoch = p_epoch AND state = 'running';
   IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM pg_notify('cairn_tasks', a.task_id::text) FROM cairn.archives a
+    WHERE a.account_id = p_account AND a.session_id = j.session_id AND a.archive_no = j.archive_no;
   IF p_retry_in IS NOT NULL THEN RETURN true; END IF;
   writes_document := p_outcome IN ('applied', 'nothing_to_remember', 'partial');
   IF j.kind = 'working_memory' AND writes_document THEN
@@ -73,8 +75,11 @@ END $$;
 
 -- Mark an archive as being worked on, once. The claim does not touch it, because the claim must never wait for a row.
 CREATE FUNCTION cairn.start_archive(p_account bigint, p_session bigint, p_archive int) RETURNS void LANGUAGE sql AS $$
-  UPDATE cairn.archives SET started_at = clock_timestamp()
-   WHERE account_id = p_account AND session_id = p_session AND archive_no = p_archive AND started_at IS NULL
+  WITH begun AS (
+    UPDATE cairn.archives SET started_at = clock_timestamp()
+     WHERE account_id = p_account AND session_id = p_session AND archive_no = p_archive AND started_at IS NULL
+    RETURNING task_id)
+  SELECT pg_notify('cairn_tasks', task_id::text) FROM begun
 $$;
 
 -- Cancel: what has not begun ends here; what runs is asked to stop, and finish_step(..., 'cancelled') follows.
@@ -93,6 +98,8 @@ BEGIN
    WHERE account_id = p_account AND session_id = p_session AND archive_no = p_archive AND state = 'running';
   GET DIAGNOSTICS asked = ROW_COUNT;
   IF asked > 0 THEN PERFORM pg_notify('cairn_cancel', ''); END IF;
+  PERFORM pg_notify('cairn_tasks', a.task_id::text) FROM cairn.archives a
+    WHERE a.account_id = p_account AND a.session_id = p_session AND a.archive_no = p_archive;
   IF ended IS NULL THEN RETURN asked; END IF;
   -- one UPDATE: a second one of the same row in one transaction makes Postgres check its foreign keys again
   UPDATE cairn.archives

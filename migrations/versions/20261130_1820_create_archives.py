@@ -1,4 +1,4 @@
-"""Create archives, working-memory sections, deferred facts, the job queue, model calls and raw model answers.
+"""Create archives, working-memory sections, deferred facts, the job queue, model records and idempotency keys.
 
 Phase: expand (the previous release runs unchanged)
 """
@@ -16,6 +16,7 @@ def upgrade() -> None:
     _create_working_memory()
     _create_jobs()
     _create_model_records()
+    _create_idempotency_keys()
 
 
 def _create_archives() -> None:
@@ -44,6 +45,7 @@ def _create_archives() -> None:
           embedding        text NOT NULL DEFAULT 'skipped' CHECK (embedding IN
             ('open', 'skipped', 'applied', 'failed', 'cancelled')),
           abstract         text NOT NULL DEFAULT '' CHECK (char_length(abstract) <= 1000),
+          extraction_metadata jsonb,
           created_at       timestamptz NOT NULL DEFAULT now(),
           started_at       timestamptz,
           finished_at      timestamptz,
@@ -216,6 +218,7 @@ def _create_jobs() -> None:
         CREATE INDEX jobs_ready ON cairn.jobs (kind, run_at, id) WHERE state = 'ready';
         CREATE INDEX jobs_waiting ON cairn.jobs (account_id, order_key, id) WHERE state IN ('waiting', 'ready');
         CREATE INDEX jobs_running ON cairn.jobs (account_id, id) WHERE state = 'running';
+        CREATE INDEX jobs_created ON cairn.jobs USING brin (created_at) WITH (pages_per_range = 32);
 
         CREATE VIEW cairn.archive_steps WITH (security_invoker = true) AS
           SELECT account_id, session_id, archive_no, kind AS step, state, outcome, attempts, error_class, error_text,
@@ -275,12 +278,34 @@ def _create_model_records() -> None:
           FOREIGN KEY (account_id, session_id, archive_no)
             REFERENCES cairn.archives (account_id, session_id, archive_no) ON DELETE CASCADE
         );
+        CREATE INDEX model_answers_created ON cairn.model_answers USING brin (created_at) WITH (pages_per_range = 32);
+    """)
+
+
+def _create_idempotency_keys() -> None:
+    op.execute("""
+        -- What was answered to a request with an Idempotency-Key, written with what the request did. reply is json and
+        -- not jsonb: it is given again byte for byte.
+        CREATE TABLE cairn.idempotency_keys (
+          account_id  bigint NOT NULL,
+          user_id     bigint NOT NULL,
+          key         text NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
+          route       text NOT NULL,
+          body_sha256 bytea NOT NULL CHECK (octet_length(body_sha256) = 32),
+          status      smallint NOT NULL DEFAULT 200,
+          reply       json NOT NULL,
+          created_at  timestamptz NOT NULL DEFAULT now(),
+          expires_at  timestamptz NOT NULL DEFAULT now() + interval '24 hours',
+          PRIMARY KEY (account_id, user_id, key),
+          FOREIGN KEY (account_id, user_id) REFERENCES cairn.users (account_id, id) ON DELETE CASCADE
+        ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+        CREATE INDEX idempotency_keys_expiry ON cairn.idempotency_keys (expires_at);
     """)
 
 
 def downgrade() -> None:
     op.execute("""
         DROP VIEW cairn.archive_steps;
-        DROP TABLE cairn.model_answers, cairn.model_calls, cairn.jobs, cairn.working_memory_deferred,
-                   cairn.working_memory_sections, cairn.archives;
+        DROP TABLE cairn.idempotency_keys, cairn.model_answers, cairn.model_calls, cairn.jobs,
+                   cairn.working_memory_deferred, cairn.working_memory_sections, cairn.archives;
     """)

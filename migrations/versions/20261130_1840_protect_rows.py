@@ -16,11 +16,11 @@ depends_on = None
 
 TENANT_TABLES = (
     "users", "api_keys", "sessions", "messages", "tool_calls", "tool_results", "archives", "working_memory_sections",
-    "working_memory_deferred", "jobs", "model_calls", "model_answers",
+    "working_memory_deferred", "jobs", "model_calls", "model_answers", "idempotency_keys",
 )  # fmt: skip
 DEFINERS = (
     "claim_jobs", "heartbeat_jobs", "reap_jobs", "find_identity", "find_key", "create_account", "list_accounts",
-    "find_account", "count_jobs",
+    "find_account", "count_jobs", "orphaned_steps", "forget_old_rows",
 )  # fmt: skip
 
 
@@ -40,11 +40,12 @@ def upgrade() -> None:
         GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA cairn TO cairn_app;
         REVOKE INSERT ON cairn.accounts, cairn.archive_steps, cairn.check_sessions FROM cairn_app;
         GRANT UPDATE, DELETE ON cairn.sessions, cairn.users, cairn.api_keys, cairn.jobs TO cairn_app;
-        GRANT DELETE ON cairn.accounts TO cairn_app;
+        GRANT DELETE ON cairn.accounts, cairn.idempotency_keys TO cairn_app;
         GRANT UPDATE ON cairn.archives, cairn.tool_calls, cairn.working_memory_deferred TO cairn_app;
         -- The system role reads everything (recounts, sweeps) and writes what its definer functions write.
         GRANT SELECT ON ALL TABLES IN SCHEMA cairn TO cairn_system;
         GRANT UPDATE ON cairn.jobs TO cairn_system;
+        GRANT DELETE ON cairn.jobs, cairn.model_answers, cairn.idempotency_keys TO cairn_system;
         GRANT INSERT ON cairn.accounts, cairn.users TO cairn_system;
         GRANT UPDATE (last_used_at) ON cairn.api_keys TO cairn_system;
         -- cairn_app must be able to see which release it talks to.

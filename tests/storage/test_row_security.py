@@ -20,7 +20,7 @@ TABLES = sorted({table.name for table in metadata.tables.values()} - SHARED)
 VIEWS = ("archive_steps", "check_sessions")
 UPDATED = {"sessions": "name", "users": "name", "api_keys": "label", "jobs": "kind", "archives": "abstract",
            "tool_calls": "tool_id", "working_memory_deferred": "reason"}  # fmt: skip
-DELETED = ("sessions", "users", "api_keys", "jobs", "accounts")
+DELETED = ("sessions", "users", "api_keys", "jobs", "accounts", "idempotency_keys")
 APPEND_ONLY = ("messages", "working_memory_sections", "model_calls", "model_answers", "tool_results")
 
 
@@ -139,6 +139,6 @@ def test_deleting_a_session_takes_all_its_rows_but_not_what_it_cost(
     neighbours.as_account(neighbours.mine.account_id)
     neighbours.app.execute("DELETE FROM cairn.sessions")
     left = {table for table in TABLES if table != "accounts" and neighbours.rows(table)}
-    assert left == {"users", "api_keys", "model_calls"}
+    assert left == {"users", "api_keys", "model_calls", "idempotency_keys"}
     neighbours.as_account(neighbours.theirs.account_id)
     assert all(neighbours.rows(table) for table in TABLES)

@@ -34,6 +34,8 @@ ROWS = """
     INSERT INTO cairn.model_answers (account_id, session_id, archive_no, step, attempt, first_seq, last_seq, provider,
                                      model, transport, tool, tool_called, content, usable)
       VALUES (%(a)s, %(s)s, 1, 'working_memory', 1, 1, 2, 'fake', 'fake-1', 'plain', 'create', false, '{}', true);
+    INSERT INTO cairn.idempotency_keys (account_id, user_id, key, route, body_sha256, reply)
+      VALUES (%(a)s, %(u)s, 'k', 'POST /', sha256('body'), '{}');
 """
 
 

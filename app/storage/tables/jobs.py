@@ -1,4 +1,4 @@
-"""The job queue, what each model call cost, and what models answered."""
+"""The job queue, what each model call cost, what models answered, and what was answered to repeatable requests."""
 
 from typing import Final
 
@@ -70,6 +70,7 @@ jobs: Final = sa.Table(
         postgresql_where=sa.text("state IN ('waiting', 'ready')"),
     ),
     sa.Index("jobs_running", "account_id", "id", postgresql_where=sa.text("state = 'running'")),
+    brin("jobs_created", "created_at"),
 )
 
 model_calls: Final = sa.Table(
@@ -121,4 +122,22 @@ model_answers: Final = sa.Table(
     instant("created_at", nullable=False, server_default=sa.text("now()")),
     sa.PrimaryKeyConstraint("account_id", "session_id", "archive_no", "id"),
     reference("archives", "session_id", "archive_no", keys=("account_id", "session_id", "archive_no")),
+    brin("model_answers_created", "created_at"),
+)
+
+idempotency_keys: Final = sa.Table(
+    "idempotency_keys",
+    metadata,
+    account_id(),
+    sa.Column("user_id", sa.BigInteger, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("route", sa.Text, nullable=False),
+    sa.Column("body_sha256", sa.LargeBinary, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False, server_default="200"),
+    sa.Column("reply", sa.JSON, nullable=False),
+    instant("created_at", nullable=False, server_default=sa.text("now()")),
+    instant("expires_at", nullable=False, server_default=sa.text("now() + interval '24 hours'")),
+    sa.PrimaryKeyConstraint("account_id", "user_id", "key"),
+    reference("users", "user_id", keys=("account_id", "id")),
+    sa.Index("idempotency_keys_expiry", "expires_at"),
 )
