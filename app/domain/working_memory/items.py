@@ -4,7 +4,15 @@ import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.working_memory.lines import LineKind, is_heading, is_plain_line, opens_item_with_fence, scan_body
+from app.domain.working_memory.lines import (
+    LineKind,
+    fence_closer,
+    fence_opener,
+    is_heading,
+    is_plain_line,
+    opens_item_with_fence,
+    scan_body,
+)
 from app.domain.working_memory.wording import (
     has_mark,
     is_filler,
@@ -28,18 +36,19 @@ class _Open:
     said: list[str]
     blank: list[str] = field(default_factory=list)
 
-    def add(self, line: str, *, said: bool = True) -> None:
+    def add(self, line: str, said: str) -> None:
         self.shown += [*self.blank, line]
         self.blank = []
         if said:
-            self.said.append(line)
+            self.said.append(said)
 
 
 @dataclass(frozen=True)
 class Item:
     """One item: `text` is what it says from the first word on, later lines as they were written.
 
-    bullets counts its own mark and the nested ones; a fence that belongs to no item has none.
+    bullets counts its own mark and the nested ones; a fence that belongs to no item has none. said is what counts
+    when items are compared: no comments, no fence marks.
     """
 
     text: str
@@ -83,6 +92,12 @@ def item_of(text: str) -> Item | None:
             return Item(trimmed, 1, trimmed)
 
 
+def key_of(text: str) -> str:
+    """Return the key of a text that stands for one item; '' when it says nothing."""
+    item = item_of(text)
+    return item.key if item else ""
+
+
 def _says_nothing(trimmed: str) -> bool:
     return not trimmed or is_mark_only(trimmed) or is_filler(trimmed)
 
@@ -98,6 +113,12 @@ def bullet(text: str) -> str:
 def _indent(line: str) -> int:
     expanded = line.expandtabs(_TAB_WIDTH)
     return len(expanded) - len(expanded.lstrip())
+
+
+def _without_fence(line: str) -> str:
+    """A fence says nothing by itself: closing one that was left open must not make another item of it."""
+    run = fence_opener(line) or fence_closer(line)
+    return line.replace(run, "", 1) if run else line
 
 
 class _Reader:
@@ -126,15 +147,15 @@ class _Reader:
 
     def _comment(self, line: str) -> None:
         if self._open:
-            self._open.add(line, said=False)
+            self._open.add(line, said="")
 
     def _fenced(self, line: str) -> None:
         own_item = opens_item_with_fence(line) and not self._continues(line)
         if self._open and not own_item:
-            self._open.add(line)
+            self._open.add(line, _without_fence(line))
             return
         text = without_mark(line.strip()) if own_item else line
-        self._start(text, _indent(line), 1 if own_item else 0)
+        self._start(text, _indent(line), 1 if own_item else 0, _without_fence(text))
 
     def _text(self, line: str) -> None:
         trimmed = line.strip()
@@ -148,7 +169,7 @@ class _Reader:
 
     def _continue(self, line: str, trimmed: str) -> None:
         assert self._open is not None
-        self._open.add(line.rstrip())
+        self._open.add(line.rstrip(), trimmed)
         if has_mark(trimmed) and not is_mark_only(trimmed):
             self._open.bullets += 1
 
@@ -159,9 +180,9 @@ class _Reader:
         deeper = _indent(line) - self._open.indent
         return deeper >= len(_CONTINUATION) or (deeper > 0 and not has_mark(line.strip()))
 
-    def _start(self, text: str, indent: int, bullets: int) -> None:
+    def _start(self, text: str, indent: int, bullets: int, said: str | None = None) -> None:
         self._finish()
-        self._open = _Open(indent, bullets, [text], [text])
+        self._open = _Open(indent, bullets, [text], [text if said is None else said])
 
     def _finish(self) -> None:
         if self._open:

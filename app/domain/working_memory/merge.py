@@ -15,10 +15,9 @@ from app.domain.working_memory.guards.repeats import guard_repeats
 from app.domain.working_memory.guards.title import guard_title
 from app.domain.working_memory.guards.verdict import Guard, Reason, Verdict
 from app.domain.working_memory.incoming import appended, sanitised_op
-from app.domain.working_memory.items import read_items
+from app.domain.working_memory.items import key_of, read_items
 from app.domain.working_memory.operations import KEEP, Append, Keep, SectionOp, SectionOps, Update, read_op
 from app.domain.working_memory.sections import SECTIONS, Bodies, Section
-from app.domain.working_memory.wording import normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ def still_waiting(pool: Iterable[DeferredItem], bodies: Bodies) -> tuple[Deferre
     keys: dict[Section, dict[str, DeferredItem]] = defaultdict(dict)
     order: dict[tuple[Section, str], DeferredItem] = {}
     for item in pool:
-        key = normalised(item.text)
+        key = key_of(item.text)
         if key and key not in keys[item.section]:
             keys[item.section][key] = item
             order[item.section, key] = item

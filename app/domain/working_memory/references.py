@@ -20,11 +20,11 @@ _EXTENSIONS: Final = word_set(
     """
 )
 # 'e.g', 'U.S', 'a.m': too short to stand for a file without a folder.
-_BARE_EXTENSIONS: Final = _EXTENSIONS - word_set("m s ai key out service socket timer env config msg fig bin")
+_BARE_EXTENSIONS: Final = _EXTENSIONS - word_set("m s ai out fig")
 _KNOWN_NAMES: Final = word_set(
     """
     Dockerfile Containerfile Makefile Rakefile Gemfile Procfile Jenkinsfile Vagrantfile Brewfile Justfile Pipfile
-    Podfile CMakeLists LICENSE LICENCE NOTICE README CHANGELOG CONTRIBUTING CODEOWNERS AUTHORS
+    Podfile dockerfile makefile CMakeLists LICENSE LICENCE NOTICE README CHANGELOG CONTRIBUTING CODEOWNERS AUTHORS
     .env .envrc .gitignore .gitattributes .gitmodules .dockerignore .editorconfig .npmrc .nvmrc .bashrc .zshrc .profile
     .prettierrc .eslintrc .babelrc .flake8 .pylintrc .htaccess
     """
@@ -33,7 +33,8 @@ _KNOWN_FOLDERS: Final = word_set(
     """
     app apps src lib libs tests docs bin etc usr var tmp opt mnt srv dev dist target pkg cmd internal www static assets
     conf config scripts tools vendor node_modules migrations templates examples modules plugins charts k8s log logs
-    fixtures
+    fixtures api core components utils models views routes handlers controllers middleware hooks styles public common
+    shared deploy docker infra terraform helm notebooks
     """
 )
 _NOT_TICKETS: Final = (
@@ -61,7 +62,7 @@ _COMMANDS: Final = word_set(
 _URL: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,15}://[!#-&(-;=?-Z\\_a-z~\[\]]+")
 _SPAN: Final = re.compile(r"`([^`\n]+)`")
 _LINK: Final = re.compile(r"\]\(<?([^()<>\n]+)>?\)")
-_TICKET: Final = re.compile(r"(?<![A-Za-z0-9_/.\-])(?:[A-Z][A-Z0-9]{1,9}-\d+(?:-\d+)?|#\d+)(?![A-Za-z0-9_/])")
+_TICKET: Final = re.compile(r"(?:(?<![A-Za-z0-9_/.\-])[A-Z][A-Z0-9]{1,9}-\d+(?:-\d+)?|(?<![&#])#\d+)(?![A-Za-z0-9_/])")
 _RUN: Final = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]:(?=[\\/]))?[\w.\\/\-]+")
 _SEPARATOR: Final = re.compile(r"[\\/]+")
 _ENDING: Final = re.compile(r"(?<=[^.\\/])\.([A-Za-z][A-Za-z0-9]{0,11})$")

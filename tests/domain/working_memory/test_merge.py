@@ -176,6 +176,11 @@ def test_a_deferred_fact_waits_for_itself(fact: str) -> None:
     assert merged({FACTS: Append((fact,))}, deferred=deferred).deferred == deferred
 
 
+def test_a_deferred_fact_with_a_fence_leaves_the_list_too() -> None:
+    fact = "run:\n~~~sh\nmake\n~~~"
+    assert merged({FACTS: Append((fact,))}, deferred=(waiting(fact),)).deferred == ()
+
+
 def test_a_deferred_fact_waits_for_its_own_section() -> None:
     deferred = (waiting("launch in May"),)
     assert merged({STATE: Append(("launch in May",))}, deferred=deferred).deferred == deferred

@@ -11,7 +11,7 @@ from app.domain.working_memory.deferral import DeferredItem
 from app.domain.working_memory.document import DOCUMENT_TITLE, parse_document, render_document
 from app.domain.working_memory.guards.issues import RESTORED
 from app.domain.working_memory.incoming import sanitised_op
-from app.domain.working_memory.items import item_of, read_items
+from app.domain.working_memory.items import item_of, key_of, read_items
 from app.domain.working_memory.merge import MergeResult, merge, requested_op
 from app.domain.working_memory.operations import Append, Update
 from app.domain.working_memory.references import comparable_references
@@ -79,7 +79,7 @@ def said_keys(body: str) -> list[str]:
 
 
 def is_said(key: str, body: str, result: MergeResult, section: Section) -> bool:
-    waiting = {normalised(item.text) for item in result.deferred if item.section is section}
+    waiting = {key_of(item.text) for item in result.deferred if item.section is section}
     return key in waiting or any(key in item.key for item in read_items(body))
 
 
