@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.database import TEMPLATE, Database, Emptier, database, describe_server, shared_server
 
+pytest_plugins = ["tests.support.repeating"]
 LOOPBACK = "127.0.0.1,::1,localhost"
 
 

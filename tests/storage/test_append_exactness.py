@@ -97,7 +97,7 @@ async def test_every_reply_to_sixteen_writers_of_two_hundred_messages_is_exact(
 
 @pytest.mark.parametrize("keep", [0, 3])
 async def test_commits_that_race_appends_lose_and_double_nothing(
-    database: Database, scope: Scope, superuser: psycopg.Connection, keep: int
+    database: Database, scope: Scope, superuser: psycopg.Connection, keep: int, repetition: int
 ) -> None:
     await remember_window(database, scope, "busy", keep)
 
@@ -122,7 +122,7 @@ async def test_commits_that_race_appends_lose_and_double_nothing(
 
 
 async def test_two_commits_at_once_make_one_archive(
-    database: Database, scope: Scope, superuser: psycopg.Connection
+    database: Database, scope: Scope, superuser: psycopg.Connection, repetition: int
 ) -> None:
     await append(database, scope, "busy", [5] * 20)
     outcomes = await asyncio.gather(*(seal(database, scope, "busy") for _ in range(8)))

@@ -50,7 +50,7 @@ async def test_a_session_that_must_exist_is_not_made(
 
 
 async def test_twenty_five_first_writers_make_one_session(
-    database: Database, scope: Scope, superuser: psycopg.Connection
+    database: Database, scope: Scope, superuser: psycopg.Connection, repetition: int
 ) -> None:
     replies = await asyncio.gather(*(append(database, scope, "new", [1]) for _ in range(25)))
     assert sorted(seq for reply in replies for seq in reply.seqs) == list(range(1, 26))
@@ -129,7 +129,7 @@ async def test_an_id_that_stands_twice_in_one_batch_with_two_bodies_stores_nothi
 
 
 async def test_twenty_five_repeats_at_once_are_one_message(
-    database: Database, scope: Scope, superuser: psycopg.Connection
+    database: Database, scope: Scope, superuser: psycopg.Connection, repetition: int
 ) -> None:
     replies = await asyncio.gather(
         *(append(database, scope, "talk", [7], [said("x", client_id="a")]) for _ in range(25))

@@ -183,7 +183,11 @@ async def test_cancelling_what_waits_ends_it_at_once(
 
 
 async def test_cancelling_what_runs_stops_it_and_writes_nothing(
-    services: Services, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+    services: Services,
+    scope: Scope,
+    superuser: psycopg.Connection,
+    model: FakeModel,
+    repetition: int,
 ) -> None:
     gate = Gate()
     model.turns.append(gate)
@@ -240,7 +244,12 @@ async def test_a_job_that_kills_every_worker_ends(open_house: OpenHouse, scope: 
 
 
 async def test_a_slow_worker_that_lost_its_job_can_no_longer_finish_it(
-    services: Services, open_house: OpenHouse, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+    services: Services,
+    open_house: OpenHouse,
+    scope: Scope,
+    superuser: psycopg.Connection,
+    model: FakeModel,
+    repetition: int,
 ) -> None:
     gate = Gate()
     slow_model = FakeModel(gate)
@@ -316,7 +325,12 @@ async def test_sessions_are_strictly_in_order_and_do_not_hold_each_other_up(
 
 
 async def test_many_workers_do_each_job_once(
-    services: Services, open_house: OpenHouse, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+    services: Services,
+    open_house: OpenHouse,
+    scope: Scope,
+    superuser: psycopg.Connection,
+    model: FakeModel,
+    repetition: int,
 ) -> None:
     tasks = [await commit(services, scope, f"talk-{n}", f"{n}:{i}") for n in range(8) for i in range(3)]
     async with (
@@ -334,7 +348,11 @@ async def test_many_workers_do_each_job_once(
 
 
 async def test_nothing_is_written_for_a_session_that_was_deleted_meanwhile(
-    services: Services, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+    services: Services,
+    scope: Scope,
+    superuser: psycopg.Connection,
+    model: FakeModel,
+    repetition: int,
 ) -> None:
     gate = Gate()
     model.turns.append(gate)
@@ -353,7 +371,11 @@ async def test_nothing_is_written_for_a_session_that_was_deleted_meanwhile(
 
 
 async def test_a_worker_goes_on_when_the_database_comes_back(
-    services: Services, scope: Scope, superuser: psycopg.Connection, model: FakeModel
+    services: Services,
+    scope: Scope,
+    superuser: psycopg.Connection,
+    model: FakeModel,
+    repetition: int,
 ) -> None:
     gate = Gate()
     model.turns.append(gate)
