@@ -17,15 +17,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import uvloop
 
 from app.cli.database import Addresses, open_database
+from app.domain.messages import MessageRole, NewMessage
 from app.providers.tokenizer import build_token_counter
 from app.settings import Settings
 from app.storage.inspection import recount
 from tests.support.http_load import Load, post, run_load
-from tests.support.pgbench_load import find_pgbench, run_pgbench, run_python
+from tests.support.pgbench_load import append_statement, find_pgbench, run_pgbench, run_python
 from tests.support.served import Served, serving
 
 TEXT = "We moved the tide tables on Monday; Ana checks the port tomorrow, then the old server can go. " * 2
@@ -87,8 +87,9 @@ def measure(server: Served, addresses: Addresses, options: argparse.Namespace) -
         "load_into_postgresql": "pgbench" if pgbench else "a loop in Python: pgbench is not installed",
         "rounds": {},
     }
+    message = NewMessage(MessageRole.USER, ({"type": "text", "text": TEXT},))
+    call = append_statement(addresses.app_url, message, build_token_counter("o200k_base")(TEXT))
     for name, sessions in ROUNDS.items():
-        call = append_call(addresses)
         through_http(server, sessions, WARM_UP_SECONDS, options.connections)
         into_postgresql(pgbench, addresses.app_url, call, sessions, WARM_UP_SECONDS, options.connections)
         http = through_http(server, sessions, options.seconds, options.connections)
@@ -108,26 +109,10 @@ def through_http(server: Served, sessions: int, seconds: int, connections: int) 
     return uvloop.run(run_load(server.url, requests, connections=connections, seconds=seconds, at_most=MOST_REQUESTS))
 
 
-def into_postgresql(
-    pgbench: Path | None, dsn: str, call: dict[str, object], sessions: int, seconds: int, connections: int
-) -> Load:
+def into_postgresql(pgbench: Path | None, dsn: str, call: str, sessions: int, seconds: int, connections: int) -> Load:
     if pgbench is not None:
         return run_pgbench(pgbench, dsn, call, sessions=sessions, connections=connections, seconds=seconds)
     return asyncio.run(run_python(dsn, call, sessions=sessions, connections=connections, seconds=seconds))
-
-
-def append_call(addresses: Addresses) -> dict[str, object]:
-    """Return what the function is called with: the same message, for the same user, in sessions of its own."""
-    with psycopg.connect(addresses.app_url, autocommit=True) as connection:
-        row = connection.execute("SELECT * FROM cairn.find_identity('default', 'default', true)").fetchone()
-    assert row is not None
-    return {
-        "account": row[0],
-        "user": row[1],
-        "prefix": "direct-",
-        "parts": json.dumps([{"type": "text", "text": TEXT}]),
-        "tokens": build_token_counter("o200k_base")(TEXT),
-    }
 
 
 def shown(report: dict[str, Any]) -> str:

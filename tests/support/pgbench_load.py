@@ -11,13 +11,25 @@ from random import Random
 
 import psycopg
 
+from app.domain.messages import NewMessage
+from app.domain.scope import Scope
 from app.embedded.binaries import find_binaries
+from app.storage import messages
 from tests.support.http_load import Load
 
-CALL = """
-    SELECT pending_tokens FROM cairn.append_messages({account}, {user}, '{prefix}' || {session}, true, ARRAY['user'],
-      ARRAY['{parts}']::jsonb[], ARRAY[{tokens}], ARRAY[true], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
-"""
+NAME = "'a-session'"
+
+
+def append_statement(dsn: str, message: NewMessage, tokens: int) -> str:
+    """Return the very call that the product makes, for its default user, with NAME where the session is named."""
+    with psycopg.connect(dsn, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+        row = connection.execute("SELECT * FROM cairn.find_identity('default', 'default', true)").fetchone()
+        assert row is not None
+        scope = Scope(row[0], row[1], "default", "default")
+        arguments = messages._arguments(scope, NAME.strip("'"), [message], [tokens], create_session=True)
+        statement = connection.cursor().mogrify(messages.APPEND, (scope.account_id, *arguments))
+    assert NAME in statement
+    return " ".join(statement.split())
 
 
 def find_pgbench() -> Path | None:
@@ -27,14 +39,12 @@ def find_pgbench() -> Path | None:
     return own if own.exists() else Path(found) if found else None
 
 
-def run_pgbench(
-    program: Path, dsn: str, call: dict[str, object], *, sessions: int, connections: int, seconds: int
-) -> Load:
+def run_pgbench(program: Path, dsn: str, statement: str, *, sessions: int, connections: int, seconds: int) -> Load:
     """Run the append as prepared statements over some connections; every latency is read from pgbench's log."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "append.sql"
-        statement = " ".join(CALL.format(**call, session=":session").split())
-        script.write_text(f"\\set session random(1, {sessions})\n{statement};\n")
+        named = statement.replace(NAME, "'direct-' || :session")
+        script.write_text(f"\\set session random(1, {sessions})\n{named};\n")
         options = ("-n", "-M", "prepared", "-c", str(connections), "-j", "2", "-T", str(seconds))
         logs = ("--log", f"--log-prefix={folder}/log", f"--random-seed={sessions}")
         done = subprocess.run(
@@ -55,17 +65,17 @@ def _latencies(folder: Path) -> Iterator[float]:
             yield int(line.split()[2]) / 1e6
 
 
-async def run_python(dsn: str, call: dict[str, object], *, sessions: int, connections: int, seconds: int) -> Load:
+async def run_python(dsn: str, statement: str, *, sessions: int, connections: int, seconds: int) -> Load:
     """Do the same from Python, which is slower than pgbench: the ratio to HTTP then flatters HTTP."""
     load = Load()
-    statement = CALL.format(**call, session="%s")
+    named = statement.replace("%", "%%").replace(NAME, "'direct-' || %s")
     deadline = time.perf_counter() + seconds
 
     async def one(number: int) -> None:
         dice = Random(number)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
             while (began := time.perf_counter()) < deadline:
-                await connection.execute(statement, [dice.randint(1, sessions)], prepare=True)
+                await connection.execute(named, [dice.randint(1, sessions)], prepare=True)
                 load.latencies.append(time.perf_counter() - began)
 
     started = time.perf_counter()
