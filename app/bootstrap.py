@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import InvalidInput
 from app.domain.tokens import TokenCounter
+from app.providers.breaker import BreakerStore, BreakingModel
 from app.providers.capabilities import CapabilityStore
 from app.providers.extractive.model import ExtractiveModel
 from app.providers.guarded import GuardedModel
@@ -20,6 +21,7 @@ from app.services.health import Health
 from app.services.identity import Identities
 from app.services.jobs import Jobs
 from app.services.messages import Messages
+from app.services.model_breakers import StoredBreakers
 from app.services.model_capabilities import StoredCapabilities
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
@@ -69,11 +71,13 @@ class Services:
         return self.model.provider
 
 
-def build_model(settings: Settings, count_tokens: TokenCounter, capabilities: CapabilityStore) -> GuardedModel:
+def build_model(
+    settings: Settings, count_tokens: TokenCounter, capabilities: CapabilityStore, breakers: BreakerStore
+) -> GuardedModel:
     """Return the model that settings name: an OpenAI-compatible one, or the rules where none is named.
 
     It refuses to work while a database transaction is open.
-    capabilities: where it keeps what its service was found to take.
+    capabilities, breakers: where it keeps what its service was found to take, and how often that failed.
     Raises: InvalidInput for a model service without the name of a model.
     """
     if settings.model_name is None:
@@ -91,7 +95,11 @@ def build_model(settings: Settings, count_tokens: TokenCounter, capabilities: Ca
         timeout_seconds=settings.model_timeout_seconds,
         capabilities=capabilities,
     )
-    return _guarded(model)
+    return _guarded(BreakingModel(model, breakers))
+
+
+def _stored_model(settings: Settings, count_tokens: TokenCounter, database: Database) -> GuardedModel:
+    return build_model(settings, count_tokens, StoredCapabilities(database), StoredBreakers(database))
 
 
 def _guarded(model: ChatModel) -> GuardedModel:
@@ -119,11 +127,7 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
             direct_dsn=direct.get_secret_value() if direct else None,
         )
         stack.push_async_callback(database.close)
-        built = (
-            GuardedModel(model, transaction_open)
-            if model
-            else build_model(settings, count_tokens, StoredCapabilities(database))
-        )
+        built = _guarded(model) if model else _stored_model(settings, count_tokens, database)
         stack.push_async_callback(built.aclose)
         yield _services(settings, database, count_tokens, built)
 

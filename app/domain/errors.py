@@ -13,6 +13,7 @@
     ├── NotImplementedHere  a route of the peer that is not Cairn's job
     └── Unavailable         try again later: database, model, worker
         ├── ModelUnavailable
+        │   └── ModelPaused
         ├── Deadlock        two requests waited for each other, and this one gave way
         └── StaleDocument   the base moved between reading and applying
 
@@ -100,6 +101,10 @@ class ModelUnavailable(Unavailable):
     """The model did not answer: network, timeout, 429 or 5xx."""
 
     code = "MODEL_UNAVAILABLE"
+
+
+class ModelPaused(ModelUnavailable):
+    """The model was not asked: its service failed too often in a row, and is left alone for retry_after_seconds."""
 
 
 class ModelRefused(AppError):

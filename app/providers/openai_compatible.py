@@ -56,7 +56,6 @@ class OpenAICompatibleModel:
             max_retries=0,
             timeout=openai.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
         )
-        # The name under which capabilities are kept must carry no secret.
         self._service = str(self._client.base_url.copy_with(userinfo=b"", query=None))
 
     @property
@@ -66,6 +65,11 @@ class OpenAICompatibleModel:
     @property
     def model(self) -> str:
         return self._model
+
+    @property
+    def service(self) -> str:
+        """The address of the service, without user, password and query: a name that can be written down."""
+        return self._service
 
     async def aclose(self) -> None:
         """Close the connections to the service."""

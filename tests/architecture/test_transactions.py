@@ -58,6 +58,10 @@ def test_storage_functions_know_whose_rows_they_touch() -> None:
     """A function that takes a transaction takes a scope, a tenant or a job right after it."""
     without_scope = {
         "app/storage/health.py:revision": "asks for the migration only",
+        "app/storage/model_breakers.py:claim_trial": "is about a service, not about a tenant",
+        "app/storage/model_breakers.py:note_failure": "is about a service, not about a tenant",
+        "app/storage/model_breakers.py:note_success": "is about a service, not about a tenant",
+        "app/storage/model_breakers.py:pause": "is about a service, not about a tenant",
         "app/storage/model_capabilities.py:get": "is about a service, not about a tenant",
         "app/storage/model_capabilities.py:save": "is about a service, not about a tenant",
     }

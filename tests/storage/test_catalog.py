@@ -15,12 +15,12 @@ import sqlalchemy as sa
 import app.services
 from app.storage.tables import metadata
 
-WITHOUT_TENANT = {"accounts", "alembic_version", "model_capabilities"}
+WITHOUT_TENANT = {"accounts", "alembic_version", "model_breakers", "model_capabilities"}
 """Tables whose key does not start with the account: the account itself, the revision the schema stands at, and what
 the installation learnt about its model services."""
 
 UNIQUE_WITHOUT_TENANT = {"accounts_pkey", "accounts_name", "alembic_version_pkc", "api_keys_sha256",
-                         "model_capabilities_pkey"}  # fmt: skip
+                         "model_breakers_pkey", "model_capabilities_pkey"}  # fmt: skip
 """Unique indexes over all accounts: names of accounts, keys, which are looked up before the account is known, and
 services with their models."""
 

@@ -13,7 +13,7 @@ from app.storage.transaction import Database
 from tests.storage.conftest import user_of
 from tests.support.every_table import fill_every_table
 
-SHARED = {"model_capabilities"}
+SHARED = {"model_breakers", "model_capabilities"}
 """Tables about the installation, without anybody's text: every account may read and write all of their rows."""
 
 TABLES = sorted({table.name for table in metadata.tables.values()} - SHARED)

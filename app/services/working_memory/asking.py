@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from app.domain.errors import AppError, JobLost, ModelAnswerUnusable
+from app.domain.errors import AppError, JobLost, ModelAnswerUnusable, ModelPaused
 from app.domain.excerpts import additions_only
 from app.domain.jobs import Job
 from app.domain.working_memory.answers import read_answer, read_created
@@ -59,6 +59,8 @@ class Asking:
         started = time.monotonic()
         try:
             answer = await self._model.call_tool(request)
+        except ModelPaused:
+            raise  # nobody was asked
         except AppError as error:
             await self._keep(job, material, self._call(request, started, outcome="failed", error_class=error.code))
             raise

@@ -3,7 +3,7 @@
 from app.storage.tables.archives import archives, working_memory_deferred, working_memory_sections
 from app.storage.tables.jobs import idempotency_keys, jobs, model_answers, model_calls
 from app.storage.tables.metadata import metadata
-from app.storage.tables.models import model_capabilities
+from app.storage.tables.models import model_breakers, model_capabilities
 from app.storage.tables.sessions import messages, sessions, tool_calls, tool_results
 from app.storage.tables.tenancy import accounts, api_keys, users
 
@@ -16,6 +16,7 @@ __all__ = [
     "messages",
     "metadata",
     "model_answers",
+    "model_breakers",
     "model_calls",
     "model_capabilities",
     "sessions",

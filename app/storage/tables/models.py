@@ -18,3 +18,13 @@ model_capabilities: Final = sa.Table(
     instant("updated_at", nullable=False, server_default=sa.text("now()")),
     sa.PrimaryKeyConstraint("service", "model"),
 )
+
+model_breakers: Final = sa.Table(
+    "model_breakers",
+    metadata,
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("failures", sa.Integer, nullable=False),
+    instant("open_until"),
+    sa.PrimaryKeyConstraint("service", "model"),
+)

@@ -5,6 +5,7 @@ import psycopg
 from app.domain.excerpts import MOST_ERRORS
 from app.domain.tasks import TaskStatus
 from app.domain.working_memory.sections import Section
+from app.providers.breaker import FAILURES_ALLOWED, FIRST_PAUSE
 from tests.support.house import commit
 from tests.support.model_answers import SECTIONS
 from tests.support.model_behaviours import error, ok, refuse, status
@@ -80,3 +81,34 @@ async def test_of_a_long_log_of_errors_the_newest_are_shown_and_all_are_kept(
         current = await scene.services.working_memory.current(scene.scope, SESSION)
         assert current.document is not None
         assert current.document.sections[Section.ERRORS_AND_CORRECTIONS].bullets == MOST_ERRORS + 21
+
+
+async def test_a_service_that_keeps_failing_is_left_alone_and_then_tried_again(
+    open_scene: OpenScene, model_server: ModelServer, superuser: psycopg.Connection
+) -> None:
+    async with open_scene(max_attempts=FAILURES_ALLOWED + 2) as scene:
+        model_server.script(*[status(503)] * FAILURES_ALLOWED)
+        task_id = await commit(scene.services, scene.scope, SESSION, "hello")
+
+        async def paused() -> float | None:
+            row = superuser.execute(
+                "UPDATE cairn.jobs SET run_at = now() WHERE state = 'ready' AND attempts <= %s RETURNING id",
+                [FAILURES_ALLOWED],
+            ).fetchone()
+            if row:
+                superuser.execute("NOTIFY cairn_jobs")
+            row = superuser.execute(
+                "SELECT extract(epoch FROM run_at - now())::float AS pause FROM cairn.jobs"
+                " WHERE state = 'ready' AND attempts = %s",
+                [FAILURES_ALLOWED + 1],
+            ).fetchone()
+            return row.pause if row else None
+
+        pause = await eventually(paused, "the attempt that asks nobody")
+        assert pause > FIRST_PAUSE.total_seconds() / 2
+        assert len(model_server.calls) == len(scene.calls(1)) == FAILURES_ALLOWED
+        superuser.execute("UPDATE cairn.model_breakers SET open_until = now()")
+        task = await scene.end_of(task_id)
+        assert (task.status, len(model_server.calls)) == (TaskStatus.COMPLETED, FAILURES_ALLOWED + 1)
+    (breaker,) = superuser.execute("SELECT failures, open_until FROM cairn.model_breakers").fetchall()
+    assert tuple(breaker) == (0, None)
