@@ -54,18 +54,18 @@ def answers(result: Any) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def ok(result: object, telemetry: Telemetry = None) -> Response:
+def ok(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] | None = None) -> Response:
     """Return the reply of a route that succeeded."""
     body = {"status": "ok", "result": result, "error": None, "telemetry": telemetry, "profile": None}
-    return Response(orjson.dumps(body), media_type=JSON)
+    return Response(orjson.dumps(body), headers=headers, media_type=JSON)
 
 
-def ok_without_nulls(result: object, telemetry: Telemetry = None) -> Response:
+def ok_without_nulls(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] | None = None) -> Response:
     """Return the same for the routes whose replies leave the null fields out."""
     body: dict[str, object] = {"status": "ok", "result": result}
     if telemetry is not None:
         body["telemetry"] = telemetry
-    return Response(orjson.dumps(body), media_type=JSON)
+    return Response(orjson.dumps(body), headers=headers, media_type=JSON)
 
 
 def failure(

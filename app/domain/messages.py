@@ -67,6 +67,12 @@ class Appended:
     live_count: int
     pending_tokens: int
 
+    @property
+    def replayed(self) -> tuple[bool, ...]:
+        """Return for each message whether it had been stored before: new ones took the highest seqs."""
+        fresh = set(sorted(set(self.seqs))[len(set(self.seqs)) - self.added :])
+        return tuple(seq not in fresh for seq in self.seqs)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:

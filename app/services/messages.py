@@ -1,13 +1,14 @@
 """Use cases of messages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from app.domain.idempotency import KeyedReply, KeyedRequest
 from app.domain.messages import Appended, NewMessage, countable_text
 from app.domain.scope import Scope
 from app.domain.sessions import check_session_name
 from app.domain.tokens import TokenCounter
-from app.storage import messages
-from app.storage.transaction import Database
+from app.storage import idempotency, messages
+from app.storage.transaction import Database, statement_in
 
 
 class Messages:
@@ -30,3 +31,26 @@ class Messages:
         counts = [self._count_tokens(countable_text(message.parts)) for message in new]
         async with self._database.statement(scope) as statement:
             return await messages.append(statement, scope, session_name, new, counts)
+
+    async def append_once(
+        self,
+        scope: Scope,
+        session_name: str,
+        new: Sequence[NewMessage],
+        request: KeyedRequest,
+        reply: Callable[[Appended], Mapping[str, object]],
+    ) -> KeyedReply:
+        """Store messages as `append` does, unless this very request was answered before; then answer the same.
+
+        reply: makes the answer that is kept, in the transaction of the messages.
+        Raises: Conflict also when the key was used for another request; and as `append`.
+        """
+        check_session_name(session_name)
+        counts = [self._count_tokens(countable_text(message.parts)) for message in new]
+        async with self._database.transaction(scope) as tx:
+
+            async def act() -> Mapping[str, object]:
+                statement = await statement_in(tx, scope)
+                return reply(await messages.append(statement, scope, session_name, new, counts))
+
+            return await idempotency.once(tx, scope, request, act)

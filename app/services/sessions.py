@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from app.domain.errors import AlreadyExists, Deadlock, NotFound, session_not_found
+from app.domain.idempotency import KeyedReply, KeyedRequest
 from app.domain.scope import Scope
 from app.domain.sessions import Session, SpentTokens, check_session_name, new_session_name
-from app.storage import deletion, sessions
+from app.storage import deletion, idempotency, sessions
 from app.storage.transaction import Database, Transaction
 
 _DEADLOCK_TRIES: Final = 4
@@ -43,19 +44,43 @@ class Sessions:
 
         Raises: AlreadyExists, InvalidInput or Forbidden for a name that cannot be.
         """
-        chosen = new_session_name(self._now()) if name is None else check_session_name(name)
         async with self._database.transaction(scope) as tx:
-            made = await sessions.create(
+            return await self._create(
                 tx,
                 scope,
-                chosen,
+                name,
                 memory_policy=memory_policy,
                 auto_commit_policy=auto_commit_policy,
                 memory_extraction_config=memory_extraction_config,
             )
-            if not made:
-                raise AlreadyExists(f"Session already exists: {chosen}", {"type": "session", "resource": chosen})
-            return await _require(tx, scope, chosen)
+
+    async def create_once(
+        self,
+        scope: Scope,
+        name: str | None,
+        request: KeyedRequest,
+        reply: Callable[[Session], Mapping[str, object]],
+        **policies: Mapping[str, object] | None,
+    ) -> KeyedReply:
+        """Make a session as `create` does, unless this very request was answered before; then answer the same.
+
+        reply: makes the answer that is kept, in the transaction of the session. policies: as for `create`.
+        Raises: Conflict when the key was used for another request; and as `create`.
+        """
+        async with self._database.transaction(scope) as tx:
+
+            async def act() -> Mapping[str, object]:
+                return reply(await self._create(tx, scope, name, **policies))
+
+            return await idempotency.once(tx, scope, request, act)
+
+    async def _create(
+        self, tx: Transaction, scope: Scope, name: str | None, **policies: Mapping[str, object] | None
+    ) -> Session:
+        chosen = new_session_name(self._now()) if name is None else check_session_name(name)
+        if not await sessions.create(tx, scope, chosen, **policies):
+            raise AlreadyExists(f"Session already exists: {chosen}", {"type": "session", "resource": chosen})
+        return await _require(tx, scope, chosen)
 
     async def list_recent(self, scope: Scope, *, limit: int = 1000) -> list[Session]:
         """Return the caller's sessions, the one that spoke last first."""

@@ -10,7 +10,7 @@ While a block is open `transaction_open()` is true, and whoever would wait for a
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -154,6 +154,12 @@ class Database:
                 for channel in channels:
                     await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
                 yield _channels(connection)
+
+
+async def statement_in(tx: Transaction, tenant: Tenant) -> Statement:
+    """Return the other door inside an open transaction: the call happens with the rest of it or not at all."""
+    raw = await tx.get_raw_connection()
+    return Statement(cast("psycopg.AsyncConnection[Any]", raw.driver_connection), tenant)
 
 
 def transaction_open() -> bool:

@@ -1,12 +1,15 @@
 """Commit a session: archive what is live, and let a worker do the rest."""
 
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
+import orjson
 from fastapi import APIRouter, Request, Response
 
 from app.api.auth import Tenant, services_of
 from app.api.body import read_body
 from app.api.envelope import answers, ok_without_nulls, telemetry
+from app.api.idempotency import keyed_request, replay_headers
 from app.api.parameters import SessionName
 from app.api.schemas.commits import CommitSession
 from app.api.views.tasks import (
@@ -17,7 +20,8 @@ from app.api.views.tasks import (
     skipped_view,
     task_view,
 )
-from app.domain.archives import Skipped
+from app.domain.archives import SealResult, Skipped
+from app.domain.scope import Scope
 
 router: Final = APIRouter(prefix="/api/v1/sessions/{session_id}/commit", tags=["commits"])
 
@@ -27,20 +31,31 @@ async def commit_session(request: Request, scope: Tenant, session_id: SessionNam
     """Archive the live messages but the newest keep_recent_count. No model is asked before the answer.
 
     `accepted` names the task of the work that follows; `skipped` says why there was nothing to archive. With `wait`
-    the answer comes when that work has ended, and shows it under `cairn.task`.
+    the answer comes when that work has ended, or after `timeout` seconds, and shows its state under `cairn.task`. With
+    an `Idempotency-Key` a repeat archives nothing and answers the same.
     """
     body = await read_body(request, CommitSession)
     body.refuse_what_is_not_built()
-    services, trace_id = services_of(request), request.scope["state"]["request_id"]
-    additions: CommitAdditions = {"provider": services.provider}
-    sealed = await services.commits.seal(scope, session_id, body.keep_recent_count)
-    result: AcceptedView | SkippedView
-    if isinstance(sealed, Skipped):
-        result = skipped_view(session_id, sealed.reason.value, trace_id, additions)
+    services = services_of(request)
+    keyed = keyed_request(request, body)
+    view = partial(_sealed_view, scope, session_id, services.provider, request.scope["state"]["request_id"])
+    if keyed is None:
+        reply = None
+        result: dict[str, Any] = {**view(await services.commits.seal(scope, session_id, body.keep_recent_count))}
     else:
-        task_id = str(sealed.task_id)
-        if body.wait:
-            task = await services.tasks.wait(scope, task_id, body.wait_seconds)
-            additions["task"] = task_view(scope, task)
-        result = accepted_view(scope, session_id, sealed.archive_no, task_id, trace_id, additions)
-    return ok_without_nulls(result, telemetry(request, body.telemetry, "session.commit"))
+        reply = await services.commits.seal_once(scope, session_id, body.keep_recent_count, keyed, view)
+        result = orjson.loads(reply.text)
+    if body.wait and result["archived"]:
+        task = await services.tasks.wait(scope, result["task_id"], body.wait_seconds)
+        result["cairn"]["task"] = task_view(scope, task)
+    headers = replay_headers(reply) if reply else None
+    return ok_without_nulls(result, telemetry(request, body.telemetry, "session.commit"), headers)
+
+
+def _sealed_view(
+    scope: Scope, session_name: str, provider: str, trace_id: str, sealed: SealResult
+) -> AcceptedView | SkippedView:
+    additions: CommitAdditions = {"provider": provider}
+    if isinstance(sealed, Skipped):
+        return skipped_view(session_name, sealed.reason.value, trace_id, additions)
+    return accepted_view(scope, session_name, sealed.archive_no, str(sealed.task_id), trace_id, additions)

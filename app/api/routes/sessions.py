@@ -1,5 +1,6 @@
 """Sessions: make, list, look at, delete."""
 
+from functools import partial
 from typing import Final
 
 from fastapi import APIRouter, Request, Response
@@ -7,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from app.api.auth import Tenant, services_of
 from app.api.body import read_body
 from app.api.envelope import answers, ok, telemetry
+from app.api.idempotency import keyed_request, ok_keyed
 from app.api.parameters import SessionName
 from app.api.schemas.sessions import CreateSession
 from app.api.views.sessions import (
@@ -29,15 +31,13 @@ router: Final = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
 async def create_session(request: Request, scope: Tenant) -> Response:
     """Make a session, under a fresh name where none is given. Adding a message makes its session too."""
     body = await read_body(request, CreateSession)
-    policy = body.auto_commit_policy
-    session = await services_of(request).sessions.create(
-        scope,
-        body.session_id,
-        memory_policy=body.memory_policy,
-        auto_commit_policy=policy.model_dump() if policy else None,
-        memory_extraction_config=body.memory_extraction_config,
-    )
-    return ok(created_session_view(scope, session), telemetry(request, body.telemetry, "session.create"))
+    sessions = services_of(request).sessions
+    keyed, view = keyed_request(request, body), partial(created_session_view, scope)
+    if keyed is None:
+        result = view(await sessions.create(scope, body.session_id, **body.policies()))
+        return ok(result, telemetry(request, body.telemetry, "session.create"))
+    reply = await sessions.create_once(scope, body.session_id, keyed, view, **body.policies())
+    return ok_keyed(reply, telemetry(request, body.telemetry, "session.create"))
 
 
 @router.get("", responses=answers(list[SessionEntryView]), summary="List the sessions")

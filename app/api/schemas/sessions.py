@@ -31,3 +31,11 @@ class CreateSession(Body):
     auto_commit_policy: AutoCommitPolicy | None = None
     memory_extraction_config: dict[str, Any] | None = None
     telemetry: TelemetryWish = None
+
+    def policies(self) -> dict[str, dict[str, Any] | None]:
+        """Return what belongs to the session beside its name, by the names the services use."""
+        return {
+            "memory_policy": self.memory_policy,
+            "auto_commit_policy": self.auto_commit_policy.model_dump() if self.auto_commit_policy else None,
+            "memory_extraction_config": self.memory_extraction_config,
+        }

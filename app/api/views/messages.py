@@ -1,12 +1,12 @@
 """Messages as clients read them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
 from app.api.views.names import canonical_uri, microseconds
-from app.domain.messages import Part, StoredMessage
+from app.domain.messages import Appended, NewMessage, Part, StoredMessage
 from app.domain.scope import Scope
 
 _ALWAYS_THERE: Final[Mapping[str, Mapping[str, object]]] = {
@@ -23,11 +23,24 @@ class AddedView(TypedDict):
     pending_tokens: int
 
 
+class PlacedView(TypedDict):
+    client_message_id: str | None
+    seq: int
+    replayed: bool
+
+
+class BatchAdditions(TypedDict):
+    """What only Cairn says about a batch: where each message stands, and whether it had been stored before."""
+
+    messages: list[PlacedView]
+
+
 class BatchAddedView(TypedDict):
     session_id: str
     message_count: int
     added: int
     pending_tokens: int
+    cairn: NotRequired[BatchAdditions]
 
 
 class MessageView(TypedDict):
@@ -39,6 +52,32 @@ class MessageView(TypedDict):
     turn_id: NotRequired[str]
     message_kind: NotRequired[str]
     source_message_ids: NotRequired[list[str]]
+
+
+def added_view(session_name: str, added: Appended) -> AddedView:
+    return {
+        "session_id": session_name,
+        "message_count": added.live_count,
+        "pending_tokens": added.pending_tokens,
+    }
+
+
+def batch_added_view(session_name: str, new: Sequence[NewMessage], added: Appended) -> BatchAddedView:
+    """Return what a batch came to; the places of its messages where any of them has an id of the client's."""
+    view: BatchAddedView = {
+        "session_id": session_name,
+        "message_count": added.live_count,
+        "added": added.added,
+        "pending_tokens": added.pending_tokens,
+    }
+    if any(message.client_message_id for message in new):
+        view["cairn"] = {
+            "messages": [
+                {"client_message_id": message.client_message_id, "seq": seq, "replayed": replayed}
+                for message, seq, replayed in zip(new, added.seqs, added.replayed, strict=True)
+            ]
+        }
+    return view
 
 
 def message_views(scope: Scope, messages: Iterable[StoredMessage]) -> list[MessageView]:
