@@ -124,6 +124,7 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
         database = await Database.open(
             database_url,
             pool_size=settings.pool_size,
+            pool_wait_seconds=settings.pool_wait_seconds,
             direct_dsn=direct.get_secret_value() if direct else None,
         )
         stack.push_async_callback(database.close)

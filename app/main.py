@@ -18,6 +18,7 @@ import structlog
 import uvicorn
 
 from app.api.app import create_app
+from app.api.body import BodyLimits
 from app.bootstrap import build
 from app.console import pages
 from app.domain.errors import AppError, InvalidInput
@@ -64,6 +65,7 @@ async def serve(
             create_app(
                 services,
                 version=version(DISTRIBUTION),
+                limits=_limits(settings),
                 allowed_hosts=[name.strip() for name in settings.allowed_hosts.split(",") if name.strip()],
                 more_routers=[pages.router],
             ),
@@ -77,6 +79,10 @@ async def serve(
         if parent_fd is not None:
             _end_with_parent(server, parent_fd)
         await server.serve(sockets=[listener])
+
+
+def _limits(settings: Settings) -> BodyLimits:
+    return BodyLimits(settings.max_body_bytes, settings.max_message_bytes, settings.max_import_bytes)
 
 
 def _listener(settings: Settings, descriptor: int | None) -> socket.socket:

@@ -11,6 +11,8 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+MIB = 1024 * 1024
+
 
 def _default_api_workers() -> int:
     return min(2, os.cpu_count() or 1)
@@ -33,6 +35,13 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much is logged.")
     log_json: bool = Field(False, description="Log as JSON lines instead of text.")
+    max_body_bytes: int = Field(16 * MIB, ge=1_000, description="Largest body of a request, in bytes; more is a 413.")
+    max_message_bytes: int = Field(
+        4 * MIB, ge=1_000, le=64 * MIB, description="Largest single message, in bytes of its JSON; more is a 413."
+    )
+    max_import_bytes: int = Field(
+        1024 * MIB, ge=1_000, description="Largest session that may be imported, in bytes of its JSON lines."
+    )
 
     # PostgreSQL
     database_url: SecretStr | None = Field(
@@ -48,6 +57,9 @@ class Settings(BaseSettings):
     )
     pg_bin: Path | None = Field(None, description="Folder with initdb and postgres to use for the embedded server.")
     pool_size: int = Field(10, ge=1, le=200, description="Connections per process and pool at most.")
+    pool_wait_seconds: float = Field(
+        5.0, gt=0, le=60, description="Longest wait of a request for a free connection; then it is answered 503."
+    )
 
     # Who may call
     auth_mode: Literal["dev", "api_key", "trusted"] | None = Field(

@@ -6,13 +6,12 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 
 from app.api import errors
+from app.api.body import DEFAULT_LIMITS, BodyLimits
 from app.api.metrics import Metrics
-from app.api.middleware import HostGuard, RequestFrame
+from app.api.middleware import HostGuard, RequestFrame, TextGuard
 from app.api.openapi import describe
 from app.api.routes import admin, archives, commits, context, messages, sessions, system, tasks, working_memory
 from app.bootstrap import Services
-
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 
 _ROUTERS: Final = (
     messages.router,  # first: routes are tried in this order, and these are asked most
@@ -32,13 +31,14 @@ def create_app(
     *,
     version: str,
     allowed_hosts: Iterable[str] = (),
-    max_body_bytes: int = MAX_BODY_BYTES,
+    limits: BodyLimits = DEFAULT_LIMITS,
     more_routers: Iterable[APIRouter] = (),
 ) -> FastAPI:
     """Return the application over open services.
 
-    version: Cairn's own, shown by /health. allowed_hosts: names under which it may be called beside loopback; empty
-    allows any, except without keys. more_routers: other doorways of the same port, such as the console.
+    version: Cairn's own, shown by /health. limits: how large what is sent may be. allowed_hosts: names under which it
+    may be called beside loopback; empty allows any, except without keys. more_routers: other doorways of the same
+    port, such as the console.
     """
     app = FastAPI(
         title="Cairn",
@@ -48,11 +48,12 @@ def create_app(
         redoc_url=None,
     )
     app.state.services = services
-    app.state.max_body_bytes = max_body_bytes
+    app.state.limits = limits
     app.state.metrics = Metrics()
     for router in (*_ROUTERS, *more_routers):
         app.include_router(router)
     errors.install(app)
+    app.add_middleware(TextGuard)
     hosts, keyless = tuple(allowed_hosts), services.auth_mode == "dev"
     if hosts or keyless:
         app.add_middleware(HostGuard, allowed_hosts=hosts, keyless=keyless)

@@ -1,22 +1,25 @@
-"""Reading a request body: its size, its JSON, its schema, and what could not be stored.
+"""Reading a request body: its size, its pace, its JSON, its schema, and what could not be stored.
 
 Bodies are validated from their bytes in one pass. Only a body that looks suspicious, or that failed, is read a second
 time, to say precisely what is wrong with it.
 """
 
+import asyncio
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from app.api.errors import Location, invalid_fields, validation_failure
 from app.api.known_fields import KNOWN_FIELDS
 from app.api.schemas.fields import Body
-from app.domain.errors import TooLarge
+from app.domain.errors import TooLarge, TooSlow
 
 _Schema = TypeVar("_Schema", bound=Body)
 
@@ -27,14 +30,34 @@ _SUSPECT_NUMBER: Final = re.compile(rb"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _EMPTY: Final = b"{}"
+_MIB: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """How large what is sent may be, and how many seconds a client may stop in the middle of it."""
+
+    body_bytes: int = 16 * _MIB
+    message_bytes: int = 4 * _MIB
+    import_bytes: int = 1024 * _MIB
+    pause_seconds: float = 30.0
+
+
+DEFAULT_LIMITS: Final = BodyLimits()
+
+
+def limits_of(request: Request) -> BodyLimits:
+    limits: BodyLimits = request.app.state.limits
+    return limits
 
 
 async def read_body(request: Request, schema: type[_Schema]) -> _Schema:
     """Return the body of a request; an empty one counts as {}.
 
-    Raises: TooLarge, InvalidInput naming every field that does not fit.
+    Raises: TooLarge, TooSlow, InvalidInput naming every field that does not fit.
     """
-    raw = await _read(request, request.app.state.max_body_bytes) or _EMPTY
+    raw = await _read(request, limits_of(request).body_bytes) or _EMPTY
+    request.state.body_bytes = len(raw)
     try:
         body = schema.model_validate_json(raw)
     except ValidationError as error:
@@ -47,20 +70,55 @@ async def read_body(request: Request, schema: type[_Schema]) -> _Schema:
 
 
 async def _read(request: Request, limit: int) -> bytes:
+    return b"".join([chunk async for chunk in body_chunks(request, limit)])
+
+
+async def body_chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
+    """Yield a body as it comes in. Raises: TooLarge past the limit, TooSlow when the client stops for too long."""
     declared = request.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
-        raise _too_large(limit)
-    chunks, size = [], 0
-    async for chunk in request.stream():
+        raise _too_large(("body",), limit)
+    size = 0
+    stream = aiter(request.stream())
+    while (chunk := await _next(stream, limits_of(request).pause_seconds)) is not None:
         size += len(chunk)
         if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-    return b"".join(chunks)
+            raise _too_large(("body",), limit)
+        yield chunk
 
 
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})
+async def _next(stream: AsyncIterator[bytes], pause_seconds: float) -> bytes | None:
+    try:
+        async with asyncio.timeout(pause_seconds):
+            return await anext(stream, None)
+    except TimeoutError:
+        raise TooSlow(f"The rest of the body did not come within {pause_seconds:g} seconds.") from None
+
+
+def refuse_large_messages(request: Request, messages: Sequence[Body], place: Location = ()) -> None:
+    """Raise TooLarge naming the largest field of the first message that is larger than one may be, as JSON.
+
+    place: where the messages stand in the body, empty where the body is the message.
+    """
+    limit = limits_of(request).message_bytes
+    if request.state.body_bytes <= limit:
+        return
+    for position, message in enumerate(messages):
+        sizes = {name: _json_bytes(getattr(message, name)) for name in message.model_fields_set}
+        if not place or sum(sizes.values()) > limit:
+            where = (*place, position) if place else ()
+            raise _too_large(("body", *where, max(sizes, key=lambda name: sizes[name])), limit)
+
+
+def _json_bytes(value: object) -> int:
+    return len(to_json(value, inf_nan_mode="constants"))
+
+
+def _too_large(location: Location, limit: int) -> TooLarge:
+    field = ".".join(str(item) for item in location)
+    message = f"must not be larger than {limit} bytes"
+    fault = {"loc": list(location), "message": message, "type": "too_large"}
+    return TooLarge(f"{field}: {message}", {"field": field, "limit_bytes": limit, "validation_errors": [fault]})
 
 
 def refuse_unstorable(raw: bytes) -> None:

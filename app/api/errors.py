@@ -26,6 +26,7 @@ from app.domain.errors import (
     RateLimited,
     StaleDocument,
     TooLarge,
+    TooSlow,
     Unauthenticated,
     Unavailable,
 )
@@ -42,6 +43,7 @@ STATUS: Final[Mapping[type[AppError], HTTPStatus]] = {
     Conflict: HTTPStatus.CONFLICT,
     PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    TooSlow: HTTPStatus.REQUEST_TIMEOUT,
     RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     NotImplementedHere: HTTPStatus.NOT_IMPLEMENTED,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -2,8 +2,9 @@
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 import structlog
@@ -107,6 +108,45 @@ class HostGuard:
 
     def _is_write(self, scope: Scope) -> bool:
         return self._keyless and scope["method"] not in _READING
+
+
+class TextGuard:
+    """Refuses an address whose path or parameters are no text: broken UTF-8, half a surrogate pair, or NUL.
+
+    Decoded leniently, two broken names would become one; and PostgreSQL stores no NUL.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (b"%" in scope.get("raw_path", b"") or scope["query_string"]):
+            places = list(_no_text(scope))
+            if places:
+                faults = "; ".join(f"{place}: must be UTF-8 text without NUL" for place in places)
+                message = f"Invalid request parameters: {faults}"
+                await failure(400, "INVALID_ARGUMENT", message, {"fields": places})(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _no_text(scope: Scope) -> Iterator[str]:
+    """Yield the places in an address that cannot be stored: `path`, or `query.NAME`."""
+    if not _is_text(scope.get("raw_path", b"")):
+        yield "path"
+    for pair in scope["query_string"].split(b"&"):
+        if not _is_text(pair.replace(b"+", b" ")):
+            name = unquote_to_bytes(pair.partition(b"=")[0]).decode("utf-8", "replace").replace("\x00", "\ufffd")
+            yield f"query.{name[:100]}"
+
+
+def _is_text(quoted: bytes) -> bool:
+    raw = unquote_to_bytes(quoted)
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in raw
 
 
 def _host_name(value: bytes) -> str:

@@ -9,6 +9,7 @@
     │   ├── AlreadyExists
     │   └── PreconditionFailed
     ├── TooLarge
+    ├── TooSlow             the caller stopped in the middle of a request
     ├── RateLimited
     ├── NotImplementedHere  a route of the peer that is not Cairn's job
     └── Unavailable         try again later: database, model, worker
@@ -68,6 +69,10 @@ class PreconditionFailed(Conflict):
 
 class TooLarge(AppError):
     code = "INVALID_ARGUMENT"
+
+
+class TooSlow(AppError):
+    code = "DEADLINE_EXCEEDED"
 
 
 class RateLimited(AppError):

@@ -29,7 +29,8 @@ _TIMEOUTS: Final = {
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "60s",
 }
-_POOL_WAIT_SECONDS: Final = 10.0
+_POOL_WAIT_SECONDS: Final = 5.0
+_OPEN_WAIT_SECONDS: Final = 10.0
 _open: ContextVar[bool] = ContextVar("transaction_open", default=False)
 
 
@@ -71,8 +72,15 @@ class Database:
         self._direct_dsn = direct_dsn
 
     @classmethod
-    async def open(cls, dsn: str, *, pool_size: int = 10, direct_dsn: str | None = None) -> "Database":
-        """Open both pools, at most pool_size connections each.
+    async def open(
+        cls,
+        dsn: str,
+        *,
+        pool_size: int = 10,
+        pool_wait_seconds: float = _POOL_WAIT_SECONDS,
+        direct_dsn: str | None = None,
+    ) -> "Database":
+        """Open both pools, at most pool_size connections each; who waits longer for one is told to come again.
 
         dsn: the application's login. A login that could see past row-level security works as cairn_app instead.
         direct_dsn: an address past a transaction pooler, for LISTEN; giving it turns prepared statements off on dsn.
@@ -90,7 +98,7 @@ class Database:
             sqlalchemy_url(dsn),
             pool_size=pool_size,
             max_overflow=0,
-            pool_timeout=_POOL_WAIT_SECONDS,
+            pool_timeout=pool_wait_seconds,
             pool_pre_ping=False,
             connect_args={**options, **prepare},
         )
@@ -98,14 +106,14 @@ class Database:
             dsn,
             min_size=min(2, pool_size),
             max_size=pool_size,
-            timeout=_POOL_WAIT_SECONDS,
+            timeout=pool_wait_seconds,
             kwargs={"autocommit": True, **options, **prepare},
             check=None,
             open=False,
             name="statements",
         )
         with translated():
-            await pool.open(wait=True, timeout=_POOL_WAIT_SECONDS)
+            await pool.open(wait=True, timeout=_OPEN_WAIT_SECONDS)
         return cls(engine, pool, direct_dsn or dsn)
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from app.api.app import create_app
+from app.api.body import BodyLimits
 from app.domain.errors import Unavailable
 from app.services.health import Readiness
 from tests.support.api import HOME, ROOT_KEY, VERSION, calling, faults, refusal, result
@@ -155,7 +156,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read(services, r
         for start in range(0, len(raw), 500):
             yield raw[start : start + 500]
 
-    async with calling(services, max_body_bytes=1000) as client:
+    async with calling(services, limits=BodyLimits(body_bytes=1000)) as client:
         reply = await client.post("/api/v1/sessions/a/messages", content=raw if stated else in_pieces())
     assert refusal(reply)[:2] == (413, "INVALID_ARGUMENT")
     assert rows("SELECT count(*) FROM cairn.messages") == [(0,)]

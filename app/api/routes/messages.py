@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from app.api.auth import services_of, tenant
-from app.api.body import read_body
+from app.api.body import read_body, refuse_large_messages
 from app.api.envelope import answers, ok, telemetry
 from app.api.errors import invalid_fields
 from app.api.hot_route import HotRoute
@@ -26,6 +26,7 @@ async def add_message(request: Request, session_id: str) -> Response:
     """
     scope = await tenant(request)
     body = await read_body(request, AddMessage)
+    refuse_large_messages(request, [body])
     messages, new = services_of(request).messages, (body.as_new(),)
     keyed, view = keyed_request(request, body), partial(added_view, session_id)
     if keyed is None:
@@ -44,6 +45,7 @@ async def add_messages(request: Request, session_id: str) -> Response:
     """
     scope = await tenant(request)
     body = await read_body(request, AddMessages)
+    refuse_large_messages(request, body.messages, ("messages",))
     if repeated := body.repeated_ids():
         raise invalid_fields(
             (("messages", position, "client_message_id"), "is used twice in this batch", "repeated_id")
