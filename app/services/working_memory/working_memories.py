@@ -7,6 +7,7 @@
 A crash anywhere repeats one question at most, never half of c.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,7 @@ from app.domain.working_memory.differences import SectionDifference, differences
 from app.domain.working_memory.document import abstract
 from app.domain.working_memory.fold import fold
 from app.domain.working_memory.merge import MergeResult
-from app.domain.working_memory.sections import Section
+from app.domain.working_memory.sections import Bodies, Section
 from app.domain.working_memory.sizes import size_of
 from app.services.working_memory.asking import Asking, Reading, read
 from app.services.working_memory.material import Material, read_material
@@ -131,28 +132,30 @@ class WorkingMemories:
         """Return an answer about every message, piece by piece, each asked with the document as it then stands."""
         readings: list[Reading] = []
         left: Sequence[SpokenMessage] = material.spoken
+        bodies = material.document.bodies if material.document else None
+        merged = self._folded(bodies, (), material.deferred)
         while left:
             reading = _kept_reading(material, left)
             if reading is None:
-                merged = self._merged(material, readings)
                 known = material.document is not None or bool(readings)
                 standing = Standing(merged.bodies if known else None, merged.deferred)
                 question = self._questions.next_question(standing, left)
                 reading = await self._asking.ask(job, material, question)
             readings.append(reading)
+            merged = await asyncio.to_thread(self._folded, merged.bodies, (reading,), merged.deferred)
             left = [message for message in left if message.seq > reading.last_seq]
         return readings
 
-    def _merged(self, material: Material, readings: Sequence[Reading]) -> MergeResult:
-        return fold(
-            material.document.bodies if material.document else None,
-            [reading.ops for reading in readings],
-            count_tokens=self._count_tokens,
-            deferred=material.deferred,
-        )
+    def _folded(
+        self, bodies: Bodies | None, readings: Sequence[Reading], deferred: Sequence[DeferredItem]
+    ) -> MergeResult:
+        ops = [reading.ops for reading in readings]
+        return fold(bodies, ops, count_tokens=self._count_tokens, deferred=deferred)
 
     async def _apply(self, job: Job, material: Material, readings: Sequence[Reading]) -> None:
-        merged = self._merged(material, readings)
+        bodies = material.document.bodies if material.document else None
+        # In a thread: many answers take seconds, and the leases of other jobs have to be kept meanwhile.
+        merged = await asyncio.to_thread(self._folded, bodies, readings, material.deferred)
         session_id, archive_no = material.archive.session_id, material.archive.archive_no
         shortened = [seq for reading in readings for seq in reading.shortened]
         end = StepEnd(
