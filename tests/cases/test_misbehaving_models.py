@@ -169,8 +169,8 @@ ROWS = (
     refused("small_window"),
 )
 ONE_OF_EACH = {
-    "prose", "null_arguments", "drop", "hang", "empty_body", "rate_limited", "server_error", "bad_key", "content_filter",
-    "small_window",
+    "prose", "null_arguments", "drop", "hang", "empty_body", "rate_limited", "server_error", "bad_key",
+    "content_filter", "small_window",
 }  # fmt: skip
 FAILURES = tuple(
     pytest.param(row, marks=() if row.way in ONE_OF_EACH else pytest.mark.cases, id=row.way)
