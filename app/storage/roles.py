@@ -32,7 +32,7 @@ def create_roles(dsn: str) -> None:
         _grant(connection, SYSTEM, OWNER)
         row = connection.execute("SELECT rolsuper, current_user FROM pg_roles WHERE rolname = current_user").fetchone()
         if row is not None and not row[0]:
-            for role in (OWNER, SYSTEM):
+            for role in (OWNER, APP, SYSTEM):
                 _grant(connection, role, row[1])
         database = connection.execute("SELECT current_database()").fetchone()
         if database is not None:

@@ -7,8 +7,8 @@ Both set the tenant for row-level security. A transaction does not nest: when it
 While a block is open `transaction_open()` is true, and whoever would wait for a network refuses to.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol, TypeAlias, cast
 
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from app.domain.errors import Unavailable
+from app.domain.errors import PreconditionFailed, Unavailable
 from app.storage.failures import translated
 from app.storage.migrations import sqlalchemy_url
 
@@ -84,11 +84,12 @@ class Database:
 
         dsn: the application's login. A login that could see past row-level security works as cairn_app instead.
         direct_dsn: an address past a transaction pooler, for LISTEN; giving it turns prepared statements off on dsn.
-        Raises: Unavailable when the server cannot be reached.
+        Raises: Unavailable when the server cannot be reached, PreconditionFailed for a login that sees past row-level
+        security and cannot work as cairn_app (behind a pooler nothing can be set for a connection).
         """
         pooled = direct_dsn is not None
         with translated():
-            step_down = await _sees_past_row_security(direct_dsn or dsn)
+            step_down = await _must_step_down(dsn, pooled=pooled)
         options: dict[str, Any] = {"application_name": "cairn"}
         if not pooled:
             values = {**_TIMEOUTS, **({"role": "cairn_app"} if step_down else {})}
@@ -161,7 +162,9 @@ class Database:
             async with connection:
                 for channel in channels:
                     await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
-                yield _channels(connection)
+                # A generator that is left halfway holds the lock of its connection, which could then never be closed.
+                async with aclosing(connection.notifies()) as received, aclosing(_channels(received)) as names:
+                    yield names
 
 
 async def statement_in(tx: Transaction, tenant: Tenant) -> Statement:
@@ -175,8 +178,8 @@ def transaction_open() -> bool:
     return _open.get()
 
 
-async def _channels(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[str]:
-    async for notification in connection.notifies():
+async def _channels(received: AsyncGenerator[psycopg.Notify]) -> AsyncGenerator[str]:
+    async for notification in received:
         yield notification.channel
     raise Unavailable("The connection that listens for notifications was closed.")
 
@@ -192,12 +195,23 @@ def _marked_open() -> Iterator[None]:
         _open.reset(token)
 
 
-async def _sees_past_row_security(dsn: str) -> bool:
-    """Return whether this login must work as cairn_app: superusers and owners would not be held by the policies."""
+async def _must_step_down(dsn: str, *, pooled: bool) -> bool:
+    """Return whether this login must work as cairn_app: superusers and owners would not be held by the policies.
+
+    Raises: PreconditionFailed where it must and cannot.
+    """
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         cursor = await connection.execute(
-            "SELECT rolsuper OR rolbypassrls OR pg_has_role(current_user, 'cairn_system', 'MEMBER')"
+            "SELECT rolsuper OR rolbypassrls OR pg_has_role(current_user, 'cairn_system', 'MEMBER'),"
+            " NOT rolsuper AND NOT pg_has_role(current_user, 'cairn_app', 'MEMBER')"
             " FROM pg_roles WHERE rolname = current_user"
         )
         row = await cursor.fetchone()
-    return bool(row and row[0])
+    sees_everything, cannot_step_down = row or (False, False)
+    if sees_everything and (pooled or cannot_step_down):
+        reason = "a pooler stands before it" if pooled else "it is no member of cairn_app"
+        raise PreconditionFailed(
+            f"The login of CAIRN_DATABASE_URL sees past row-level security and cannot be held by it, because {reason}. "
+            "Give Cairn a login that is a member of cairn_app and of no other role."
+        )
+    return bool(sees_everything)
