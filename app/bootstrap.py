@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.domain.auto_commit import AutoCommitPolicy
 from app.domain.errors import InvalidInput
 from app.domain.tokens import TokenCounter
 from app.providers.breaker import BreakerStore, BreakingModel
@@ -15,6 +16,7 @@ from app.providers.guarded import GuardedModel
 from app.providers.ports import ChatModel
 from app.providers.tokenizer import build_token_counter
 from app.services.archives import Archives
+from app.services.auto_commits import AutoCommits
 from app.services.commits import Commits
 from app.services.context import Contexts
 from app.services.health import Health
@@ -23,6 +25,7 @@ from app.services.jobs import Jobs
 from app.services.messages import Messages
 from app.services.model_breakers import StoredBreakers
 from app.services.model_capabilities import StoredCapabilities
+from app.services.sealing import Sealing
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
 from app.services.working_memory.asking import Asking
@@ -41,6 +44,7 @@ class WorkerLimits:
     slots: int
     lease_seconds: float
     step_deadline_seconds: float
+    idle_sweep_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Services:
     sessions: Sessions
     messages: Messages
     commits: Commits
+    auto_commits: AutoCommits
     context: Contexts
     archives: Archives
     tasks: Tasks
@@ -102,6 +107,10 @@ def _stored_model(settings: Settings, count_tokens: TokenCounter, database: Data
     return build_model(settings, count_tokens, StoredCapabilities(database), StoredBreakers(database))
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 def _guarded(model: ChatModel) -> GuardedModel:
     return GuardedModel(model, transaction_open)
 
@@ -145,15 +154,19 @@ def _working_memories(
 
 
 def _services(settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel) -> Services:
+    sealing = Sealing(settings.max_attempts)
+    auto_commits = AutoCommits(database, sealing, now=_now)
+    session_policy = AutoCommitPolicy() if settings.auto_commit else None
     return Services(
         database=database,
         count_tokens=count_tokens,
         model=model,
         auth_mode=auth_mode(settings),
         root_key=settings.root_key.get_secret_value() if settings.root_key else None,
-        sessions=Sessions(database, now=lambda: datetime.now(UTC)),
-        messages=Messages(database, count_tokens),
-        commits=Commits(database, max_attempts=settings.max_attempts),
+        sessions=Sessions(database, now=_now, session_policy=session_policy),
+        messages=Messages(database, count_tokens, auto_commits, session_policy=session_policy),
+        commits=Commits(database, sealing),
+        auto_commits=auto_commits,
         context=Contexts(database, count_tokens),
         archives=Archives(database),
         tasks=Tasks(database),
@@ -162,5 +175,10 @@ def _services(settings: Settings, database: Database, count_tokens: TokenCounter
         identity=Identities(database),
         jobs=Jobs(database, lease_seconds=settings.lease_seconds),
         health=Health(database, head=migrations.head()),
-        worker_limits=WorkerLimits(settings.worker_slots, settings.lease_seconds, settings.step_deadline_seconds),
+        worker_limits=WorkerLimits(
+            settings.worker_slots,
+            settings.lease_seconds,
+            settings.step_deadline_seconds,
+            settings.idle_sweep_seconds,
+        ),
     )

@@ -82,3 +82,9 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(60.0, gt=0, description="After this long without a heartbeat a job is taken over.")
     max_attempts: int = Field(5, ge=1, le=100, description="Attempts of a job before it ends failed.")
     step_deadline_seconds: float = Field(600.0, gt=0, description="Longest time for one attempt of one job.")
+
+    # Sessions that commit themselves
+    auto_commit: bool = Field(
+        False, description="Give a new session that says nothing about it the default policy for committing itself."
+    )
+    idle_sweep_seconds: float = Field(60.0, gt=0, description="Pause between two looks for silent sessions to commit.")

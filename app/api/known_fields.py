@@ -11,7 +11,7 @@ from app.api.schemas.admin import CreateAccount, CreateUser, RenewKey
 from app.api.schemas.commits import CommitSession
 from app.api.schemas.fields import Body
 from app.api.schemas.messages import AddMessage, AddMessages
-from app.api.schemas.sessions import CreateSession
+from app.api.schemas.sessions import CreateSession, UpdateSessionConfig
 from app.api.schemas.working_memory import CorrectSection
 
 _SESSIONS: Final = "/api/v1/sessions"
@@ -20,6 +20,9 @@ _ACCOUNTS: Final = "/api/v1/admin/accounts"
 KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     f"POST {_SESSIONS}": frozenset(
         {"session_id", "memory_policy", "auto_commit_policy", "memory_extraction_config", "telemetry"}
+    ),
+    f"PATCH {_SESSIONS}/{{session_id}}/config": frozenset(
+        {"auto_commit_policy", "memory_extraction_config", "telemetry"}
     ),
     f"POST {_SESSIONS}/{{session_id}}/messages": frozenset(
         {
@@ -58,6 +61,7 @@ KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
 
 BODIES: Final[Mapping[str, type[Body]]] = {
     f"POST {_SESSIONS}": CreateSession,
+    f"PATCH {_SESSIONS}/{{session_id}}/config": UpdateSessionConfig,
     f"POST {_SESSIONS}/{{session_id}}/messages": AddMessage,
     f"POST {_SESSIONS}/{{session_id}}/messages/batch": AddMessages,
     f"POST {_SESSIONS}/{{session_id}}/commit": CommitSession,

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID
+
+from app.domain.retention import Kept
 
 _ARCHIVE_ID: Final = re.compile(r"archive_(\d{3,9})", re.ASCII)
 
@@ -74,6 +76,7 @@ class Sealed:
 
     archive_no: int
     task_id: UUID
+    kept: Kept = field(default_factory=Kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Skipped:
     """A commit that had nothing to archive; the new window is remembered all the same."""
 
     reason: SkipReason
+    kept: Kept = field(default_factory=Kept)
 
 
 SealResult: TypeAlias = Sealed | Skipped
@@ -110,14 +114,14 @@ def parse_archive_id(text: str) -> int | None:
     return number if number > 0 and archive_id(number) == text else None
 
 
-def plan_cut(*, sealed_seq: int, last_seq: int, keep_recent_count: int, pairs: Sequence[ToolPair]) -> int:
+def plan_cut(*, sealed_seq: int, wanted: int, pairs: Sequence[ToolPair]) -> int:
     """Return the seq of the last message to archive; sealed_seq or less means none.
 
-    The newest keep_recent_count messages stay. A cut never falls between a tool call and its result: it moves back in
-    front of the call, so at least that many stay. pairs are those the cut could tear, directly or by moving; one whose
+    wanted: the cut that the retention asks for. A cut never falls between a tool call and its result: it moves back in
+    front of the call, so what was to stay stays. pairs are those the cut could tear, directly or by moving; one whose
     call is sealed already holds nothing.
     """
-    cut = max(last_seq - keep_recent_count, sealed_seq)
+    cut = max(wanted, sealed_seq)
     live = [pair for pair in pairs if pair.call_seq > sealed_seq]
     while torn := [pair.call_seq for pair in live if pair.is_torn_by(cut)]:
         cut = min(torn) - 1

@@ -8,14 +8,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+from math import isfinite
 from typing import Final, TypeAlias
 from uuid import UUID
+
+from app.domain.auto_commit import AutoCommitState
 
 Part: TypeAlias = Mapping[str, object]
 
 ANSWERED: Final = frozenset({"completed", "error", "failed", "cancelled"})
 """Values of tool_status after which no further result will come."""
+
+_WRITTEN_WITH_EXPONENT: Final = 1e16
 
 
 class MessageRole(StrEnum):
@@ -60,12 +66,16 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append came to; seqs answers the messages in the order they were given."""
+    """What an append came to; seqs answers the messages in the order they were given.
+
+    auto_commit: what decides whether the session is due, where it has a policy for committing itself.
+    """
 
     seqs: tuple[int, ...]
     added: int
     live_count: int
     pending_tokens: int
+    auto_commit: AutoCommitState | None = None
 
     @property
     def replayed(self) -> tuple[bool, ...]:
@@ -83,8 +93,29 @@ class ToolUse:
     is_result: bool
 
 
+def as_kept(value: object) -> object:
+    """Return a JSON value as the database gives it back: shorter keys first, large numbers without an exponent.
+
+    What is counted is what a reader gets, to the token.
+    """
+    match value:
+        case dict():
+            return {key: as_kept(value[key]) for key in sorted(value, key=_key_order)}
+        case list():
+            return [as_kept(member) for member in value]
+        case float() if abs(value) >= _WRITTEN_WITH_EXPONENT and isfinite(value):
+            return int(Decimal(repr(value)))
+        case _:
+            return value
+
+
+def _key_order(key: str) -> tuple[int, bytes]:
+    encoded = key.encode("utf-8", "surrogatepass")
+    return len(encoded), encoded
+
+
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(as_kept(value), ensure_ascii=False)
 
 
 def _text_of(value: object) -> str:
@@ -130,11 +161,27 @@ def tool_uses(messages: Sequence[NewMessage | StoredMessage]) -> list[ToolUse]:
     return uses
 
 
-def is_user_turn(message: NewMessage) -> bool:
+def transports_results(message: NewMessage | StoredMessage) -> bool:
+    """Return whether a message only carries results of tools to the assistant."""
+    kind = message.attributes.get("message_kind")
+    if kind in {"user_query", "tool_transport"}:
+        return kind == "tool_transport"
+    only_tools = bool(message.parts) and all(part.get("type") == "tool" for part in message.parts)
+    return message.role is MessageRole.TOOL or (message.role is MessageRole.USER and only_tools)
+
+
+def is_user_turn(message: NewMessage | StoredMessage) -> bool:
     """Return whether a person speaks: a user message that is not merely the transport of tool results."""
-    if message.role is not MessageRole.USER or message.attributes.get("message_kind") == "tool_transport":
-        return False
-    return not message.parts or any(part.get("type") != "tool" for part in message.parts)
+    if message.attributes.get("message_kind") == "user_query":
+        return True
+    return message.role is MessageRole.USER and not transports_results(message)
+
+
+def opens(message: NewMessage) -> str | None:
+    """Return what a message begins: 'turn' for a person's, None for results of tools, 'step' for everything else."""
+    if is_user_turn(message):
+        return "turn"
+    return None if transports_results(message) else "step"
 
 
 def body_sha256(message: NewMessage) -> bytes:

@@ -16,7 +16,10 @@ _FORBIDDEN: Final = re.compile(r"[/\\\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The row of a session. id is the key; name is what people call it and what clients send as session_id."""
+    """The row of a session. id is the key; name is what people call it and what clients send as session_id.
+
+    anchor_seq: the archived message of a person whose turn goes on among the live messages.
+    """
 
     id: int
     name: str
@@ -30,6 +33,13 @@ class Session:
     created_at: datetime
     last_message_at: datetime | None
     last_commit_at: datetime | None
+    last_user_seq: int = 0
+    anchor_seq: int | None = None
+    retention_mode: str = "message_count"
+    keep_recent_turn_count: int = 3
+    retained_message_token_budget: int = 12_000
+    min_raw_tail_steps: int = 1
+    last_auto_commit_at: datetime | None = None
     memory_policy: Mapping[str, object] | None = None
     auto_commit_policy: Mapping[str, object] | None = None
     memory_extraction_config: Mapping[str, object] | None = None
@@ -46,6 +56,18 @@ class Session:
     @property
     def updated_at(self) -> datetime:
         return max(filter(None, (self.created_at, self.last_message_at, self.last_commit_at)))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanges:
+    """What is to change of a session; None: nothing of it.
+
+    auto_commit_policy: the fields that change. auto_commit_off: the session no longer commits itself.
+    """
+
+    auto_commit_policy: Mapping[str, object] | None = None
+    auto_commit_off: bool = False
+    memory_extraction_config: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,16 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.domain.archives import Archive, Sealed, StepOutcome, ToolPair
+from app.domain.commits import Trigger
 from app.domain.documents import BaseDocument
 from app.domain.errors import StaleDocument
 from app.domain.jobs import StepReport
+from app.domain.retention import Kept, Retention, TurnRetention
 from app.domain.scope import Scope
+from app.domain.sessions import Session
 from app.domain.tasks import Task
 from app.storage import tables as t
 from app.storage.transaction import Transaction
@@ -24,8 +28,13 @@ _COLUMNS: Final = tuple(
     )
 )  # fmt: skip
 _SEAL: Final = sa.text(
-    "SELECT archive_no, task_id FROM cairn.seal_archive("
-    ":account, :session, :cut, :keep, :trigger, :working_memory, :long_term_memory, :max_attempts)"
+    "SELECT archive_no, task_id, active_tokens, budget_exceeded FROM cairn.seal_archive("
+    ":account, :session, :cut, :keep, :turns, :budget, :min_tail, :trigger, :working_memory, :long_term_memory,"
+    " :metadata, :max_attempts)"
+).bindparams(sa.bindparam("metadata", type_=JSONB(none_as_null=True)))
+_PLAN_TURNS: Final = sa.text(
+    "SELECT cut FROM cairn.plan_turns(:account, :session, :turns, :budget, :min_tail, :sealed_seq, :sealed_tokens,"
+    " :anchor, :last_seq, :last_tokens, :last_user_seq, NULL, NULL)"
 )
 _TORN: Final = sa.text("SELECT call_seq, result_seq FROM cairn.torn_tool_calls(:account, :session, :cut)")
 _CANCEL: Final = sa.text("SELECT cairn.cancel_archive(:account, :session, :archive)")
@@ -48,25 +57,65 @@ async def torn_tool_calls(tx: Transaction, scope: Scope, session_id: int, cut: i
     return [ToolPair(row.call_seq, row.result_seq) for row in rows]
 
 
+async def cut_by_turns(tx: Transaction, scope: Scope, session: Session, turns: TurnRetention) -> int:
+    """Return up to which message a commit that keeps whole turns archives; the session is locked."""
+    arguments = {
+        "account": scope.account_id,
+        "session": session.id,
+        "turns": turns.keep_turns,
+        "budget": turns.token_budget,
+        "min_tail": turns.min_tail_steps,
+        "sealed_seq": session.sealed_seq,
+        "sealed_tokens": session.sealed_tokens,
+        "anchor": session.anchor_seq,
+        "last_seq": session.last_seq,
+        "last_tokens": session.last_tokens,
+        "last_user_seq": session.last_user_seq,
+    }
+    return int((await tx.execute(_PLAN_TURNS, arguments)).scalar_one())
+
+
+async def work_is_open(tx: Transaction, scope: Scope, session_id: int) -> bool:
+    """Return whether an archive of the session is still being worked on, or waits for it."""
+    unfinished = sa.exists().where(_of(scope, session_id), t.archives.c.status.in_(("pending", "running")))
+    return bool((await tx.execute(sa.select(unfinished))).scalar_one())
+
+
 async def seal(
-    tx: Transaction, scope: Scope, session_id: int, cut: int, *, keep_recent_count: int, trigger: str, max_attempts: int
-) -> Sealed | None:
+    tx: Transaction,
+    scope: Scope,
+    session_id: int,
+    cut: int,
+    *,
+    retention: Retention | None,
+    trigger: Trigger = Trigger.REQUEST,
+    working_memory: bool = True,
+    extraction_metadata: Mapping[str, object] | None = None,
+    max_attempts: int,
+) -> tuple[Sealed | None, Kept]:
     """Archive the live messages up to `cut` and queue the work; None when there were none.
 
-    Call with the session locked and the cut planned in the same transaction. The window is remembered either way.
+    Call with the session locked and the cut planned in the same transaction. The retention is remembered either way;
+    None leaves what is remembered as it is.
     """
+    turns = retention.turns if retention else None
     arguments = {
         "account": scope.account_id,
         "session": session_id,
         "cut": cut,
-        "keep": keep_recent_count,
-        "trigger": trigger,
-        "working_memory": True,
+        "keep": retention.keep_recent_count if retention else None,
+        "turns": turns.keep_turns if turns else None,
+        "budget": turns.token_budget if turns else None,
+        "min_tail": turns.min_tail_steps if turns else None,
+        "trigger": trigger.value,
+        "working_memory": working_memory,
         "long_term_memory": False,
+        "metadata": extraction_metadata,
         "max_attempts": max_attempts,
     }
     row = (await tx.execute(_SEAL, arguments)).one()
-    return None if row.archive_no is None else Sealed(row.archive_no, row.task_id)
+    kept = Kept(row.active_tokens, row.budget_exceeded)
+    return (None if row.archive_no is None else Sealed(row.archive_no, row.task_id, kept)), kept
 
 
 async def get(tx: Transaction, scope: Scope, session_id: int, archive_no: int) -> Archive | None:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 import psycopg
 import sqlalchemy as sa
 
+from app.domain.auto_commit import AutoCommitPolicy, AutoCommitState
 from app.domain.errors import Conflict, session_not_found
 from app.domain.messages import (
     Appended,
@@ -15,7 +17,7 @@ from app.domain.messages import (
     NewMessage,
     StoredMessage,
     body_sha256,
-    is_user_turn,
+    opens,
     tool_uses,
 )
 from app.domain.scope import Scope
@@ -24,10 +26,11 @@ from app.storage.failures import OTHER_BODY, SESSION_MISSING, sqlstate
 from app.storage.transaction import Statement, Transaction
 
 APPEND: Final = """
-    SELECT seqs, added, live_count, pending_tokens FROM cairn.append_messages(
-      %s, %s, %s, %s, %s::text[], %s::text[]::jsonb[], %s::int[], %s::boolean[],
+    SELECT seqs, added, live_count, pending_tokens,
+           auto_commit_policy, outside_window, last_auto_commit_at, work_open, by_turns FROM cairn.append_messages(
+      %s, %s, %s, %s, %s::text[], %s::text[]::jsonb[], %s::int[], %s::text[],
       %s::text[], %s::text[], %s::timestamptz[], %s::text[]::jsonb[],
-      %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[])
+      %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[], %s::jsonb)
 """
 
 
@@ -39,16 +42,20 @@ async def append(
     token_counts: Sequence[int],
     *,
     create_session: bool = True,
+    session_policy: AutoCommitPolicy | None = None,
 ) -> Appended:
     """Append messages in one round trip; the session is made with the first of them.
+
+    session_policy: when a session that is made here commits itself.
 
     Raises: NotFound when the session must exist and does not, Conflict when a client_message_id was used before with
     another body (then none of the messages is stored).
     """
     try:
-        rows = await statement.rows(
-            APPEND, _arguments(scope, session_name, messages, token_counts, create_session=create_session)
+        arguments = _arguments(
+            scope, session_name, messages, token_counts, create_session=create_session, session_policy=session_policy
         )
+        rows = await statement.rows(APPEND, arguments)
     except psycopg.Error as error:
         state = sqlstate(error)
         if state == SESSION_MISSING:
@@ -56,8 +63,32 @@ async def append(
         if state == OTHER_BODY:
             raise _other_body(messages) from error
         raise
-    seqs, added, live_count, pending_tokens = rows[0]
-    return Appended(tuple(seqs), added, live_count, pending_tokens)
+    seqs, added, live_count, pending_tokens, *auto_commit = rows[0]
+    return Appended(
+        tuple(seqs), added, live_count, pending_tokens, _auto_commit(live_count, pending_tokens, *auto_commit)
+    )
+
+
+def _auto_commit(
+    live_count: int,
+    pending_tokens: int,
+    policy: Mapping[str, object] | None,
+    outside_window: int,
+    last_auto_commit_at: datetime | None,
+    work_open: bool,
+    by_turns: bool,
+) -> AutoCommitState | None:
+    if policy is None:
+        return None
+    return AutoCommitState(
+        policy=AutoCommitPolicy.stored(policy),
+        live_count=live_count,
+        outside_window=outside_window,
+        pending_tokens=pending_tokens,
+        last_auto_commit_at=last_auto_commit_at,
+        work_open=work_open,
+        by_turns=by_turns,
+    )
 
 
 def _other_body(messages: Sequence[NewMessage]) -> Conflict:
@@ -76,6 +107,7 @@ def _arguments(
     token_counts: Sequence[int],
     *,
     create_session: bool,
+    session_policy: AutoCommitPolicy | None = None,
 ) -> tuple[object, ...]:
     uses = tool_uses(messages)
     with_ids = any(message.client_message_id for message in messages)
@@ -86,7 +118,7 @@ def _arguments(
         [message.role.value for message in messages],
         [_json(message.parts) for message in messages],
         list(token_counts),
-        [is_user_turn(message) for message in messages],
+        [opens(message) for message in messages],
         _or_null([message.peer_id for message in messages]),
         _or_null([message.origin for message in messages]),
         _or_null([message.said_at for message in messages]),
@@ -96,6 +128,7 @@ def _arguments(
         [use.position + 1 for use in uses] if uses else None,
         [use.tool_id for use in uses] if uses else None,
         [use.is_result for use in uses] if uses else None,
+        _json(session_policy.as_dict()) if session_policy else None,
     )
 
 

@@ -24,6 +24,13 @@ _COLUMNS: Final = (
     t.sessions.c.created_at,
     t.sessions.c.last_message_at,
     t.sessions.c.last_commit_at,
+    t.sessions.c.last_user_seq,
+    t.sessions.c.anchor_seq,
+    t.sessions.c.retention_mode,
+    t.sessions.c.keep_recent_turn_count,
+    t.sessions.c.retained_message_token_budget,
+    t.sessions.c.min_raw_tail_steps,
+    t.sessions.c.last_auto_commit_at,
     t.sessions.c.memory_policy,
     t.sessions.c.auto_commit_policy,
     t.sessions.c.memory_extraction_config,
@@ -82,6 +89,20 @@ async def create(
     given = {key: value for key, value in values.items() if value is not None}
     made = await tx.execute(insert(t.sessions).values(given).on_conflict_do_nothing().returning(t.sessions.c.id))
     return made.one_or_none() is not None
+
+
+async def set_config(
+    tx: Transaction,
+    scope: Scope,
+    session_id: int,
+    *,
+    auto_commit_policy: Mapping[str, object] | None,
+    memory_extraction_config: Mapping[str, object] | None,
+) -> None:
+    """Replace the policy of a locked session for committing itself, and what it says about extraction."""
+    values = {"auto_commit_policy": auto_commit_policy, "memory_extraction_config": memory_extraction_config}
+    given = {name: sa.null() if value is None else value for name, value in values.items()}
+    await tx.execute(sa.update(t.sessions).where(_of(scope), t.sessions.c.id == session_id).values(given))
 
 
 async def list_recent(tx: Transaction, scope: Scope, *, limit: int) -> list[Session]:

@@ -17,6 +17,7 @@ from app.bootstrap import Services
 from app.domain.errors import AppError, JobLost, Unavailable
 from app.domain.jobs import Job, JobKind
 from app.worker.handlers import handlers
+from app.worker.schedule import keep_schedule, periodic_tasks
 
 POLL_SECONDS: Final = 2.0
 RECONNECT_SECONDS: Final = 1.0
@@ -50,7 +51,8 @@ class Worker:
         """Work until told to stop, then let the jobs in hand finish."""
         log.info("worker_started", worker=self.name, slots=self.services.worker_limits.slots)
         async with asyncio.TaskGroup() as group:
-            side = [group.create_task(self._listen()), group.create_task(self._keep_leases())]
+            schedule = group.create_task(keep_schedule(periodic_tasks(self.services)))
+            side = [group.create_task(self._listen()), group.create_task(self._keep_leases()), schedule]
             waker = group.create_task(self._wake_on(stop))
             await self._claim_until(stop)
             await self._drain()

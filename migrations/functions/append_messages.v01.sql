@@ -4,14 +4,18 @@
 -- message that just slid out of the window may be invisible to it. In a VOLATILE function every statement looks anew.
 --
 -- SECURITY INVOKER: it sets the account first and then lives under the caller's row-level security.
+-- Where the session has a policy for committing itself, the last five columns say what that needs to know; else NULL.
 -- Errors: CA404 no such session (p_create = false); CA409 a client_message_id was used with another body.
 CREATE FUNCTION cairn.append_messages(
     p_account bigint, p_user bigint, p_session_name text, p_create boolean,
-    p_roles text[], p_parts jsonb[], p_tokens int[], p_user_turns boolean[],
+    p_roles text[], p_parts jsonb[], p_tokens int[], p_opens text[],   -- opens: 'turn', 'step' or NULL
     p_peers text[], p_origins text[], p_said timestamptz[], p_attributes jsonb[],      -- NULL where no message has one
     p_client_ids text[], p_hashes bytea[],                                             -- NULL where no message has an id
     p_tool_at int[], p_tool_ids text[], p_tool_results boolean[],                      -- tool parts by message position
-    OUT session_id bigint, OUT seqs bigint[], OUT added int, OUT live_count bigint, OUT pending_tokens bigint)
+    p_policy jsonb,                                                                    -- of a session that is made here
+    OUT session_id bigint, OUT seqs bigint[], OUT added int, OUT live_count bigint, OUT pending_tokens bigint,
+    OUT auto_commit_policy jsonb, OUT outside_window bigint, OUT last_auto_commit_at timestamptz, OUT work_open boolean,
+    OUT by_turns boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -26,6 +30,7 @@ DECLARE
   total     bigint := 0;
   leaving   bigint := 0;         -- tokens of new messages that are outside the window at once
   edge      bigint;              -- newest message outside the window
+  plan      record;              -- the same in a session that keeps whole turns
   spoke     bigint := 0;         -- newest new message in which a person spoke
   at        timestamptz;
   i         int;
@@ -33,12 +38,13 @@ BEGIN
   PERFORM set_config('cairn.account_id', p_account::text, true);
   FOR attempt IN 1..3 LOOP       -- loops only while others create or delete this very session
     SELECT t.id, t.last_seq, t.last_tokens, t.last_user_seq, t.sealed_seq, t.sealed_tokens, t.keep_recent_count,
-           t.pending_tokens, t.last_message_at INTO s
+           t.pending_tokens, t.last_message_at, t.anchor_seq, t.retention_mode, t.keep_recent_turn_count,
+           t.retained_message_token_budget, t.min_raw_tail_steps, t.auto_commit_policy, t.last_auto_commit_at INTO s
       FROM cairn.sessions t WHERE t.account_id = p_account AND t.user_id = p_user AND t.name = p_session_name
       FOR NO KEY UPDATE;
     EXIT WHEN FOUND OR NOT p_create;
-    INSERT INTO cairn.sessions (account_id, user_id, name) VALUES (p_account, p_user, p_session_name)
-      ON CONFLICT DO NOTHING;
+    INSERT INTO cairn.sessions (account_id, user_id, name, auto_commit_policy)
+    VALUES (p_account, p_user, p_session_name, p_policy) ON CONFLICT DO NOTHING;
   END LOOP;
   IF s.id IS NULL THEN RAISE EXCEPTION 'session not found' USING ERRCODE = 'CA404'; END IF;
   session_id := s.id;
@@ -81,9 +87,16 @@ BEGIN
     i := CASE WHEN fresh IS NULL THEN k ELSE fresh[k] END;
     total := total + p_tokens[i];
     IF s.last_seq + k = edge THEN leaving := total; END IF;
-    IF p_user_turns[i] THEN spoke := s.last_seq + k; END IF;
+    IF p_opens[i] = 'turn' THEN spoke := s.last_seq + k; END IF;
   END LOOP;
-  IF edge <= s.sealed_seq THEN
+  IF s.retention_mode = 'turn_budget' THEN
+    SELECT * INTO plan FROM cairn.plan_turns(
+      p_account, s.id, s.keep_recent_turn_count, s.retained_message_token_budget, s.min_raw_tail_steps, s.sealed_seq,
+      s.sealed_tokens, s.anchor_seq, s.last_seq, s.last_tokens, greatest(s.last_user_seq, spoke),
+      ARRAY(SELECT p_tokens[g] FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) ORDER BY g),
+      ARRAY(SELECT p_opens[g] FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) ORDER BY g));
+    edge := plan.cut; pending_tokens := plan.pending_tokens;
+  ELSIF edge <= s.sealed_seq THEN
     pending_tokens := 0;
   ELSIF edge > s.last_seq THEN
     pending_tokens := s.last_tokens + leaving - s.sealed_tokens;
@@ -92,20 +105,26 @@ BEGIN
      WHERE m.account_id = p_account AND m.session_id = s.id AND m.seq = edge;
   END IF;
   live_count := top - s.sealed_seq;
+  IF s.auto_commit_policy IS NOT NULL THEN
+    auto_commit_policy := s.auto_commit_policy; last_auto_commit_at := s.last_auto_commit_at;
+    outside_window := greatest(edge - s.sealed_seq, 0); by_turns := s.retention_mode = 'turn_budget';
+    work_open := EXISTS (SELECT FROM cairn.archives a WHERE a.account_id = p_account AND a.session_id = s.id
+                                  AND a.status IN ('pending', 'running'));
+  END IF;
   at := greatest(clock_timestamp(), s.last_message_at);     -- now() is from before the wait for the lock
 
   IF added = 1 AND fresh IS NULL THEN
-    INSERT INTO cairn.messages (account_id, session_id, seq, role, peer_id, origin, parts, attributes, tokens,
+    INSERT INTO cairn.messages (account_id, session_id, seq, role, opens, peer_id, origin, parts, attributes, tokens,
                                 tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
-    VALUES (p_account, s.id, top, p_roles[1], p_peers[1], coalesce(p_origins[1], 'client'), p_parts[1], p_attributes[1],
-            p_tokens[1], s.last_tokens + total, p_client_ids[1], p_hashes[1], live_count, pending_tokens,
+    VALUES (p_account, s.id, top, p_roles[1], p_opens[1], p_peers[1], coalesce(p_origins[1], 'client'), p_parts[1],
+            p_attributes[1], p_tokens[1], s.last_tokens + total, p_client_ids[1], p_hashes[1], live_count, pending_tokens,
             coalesce(p_said[1], at), at);
     seqs := ARRAY[top];
   ELSE
-    INSERT INTO cairn.messages (account_id, session_id, seq, role, peer_id, origin, parts, attributes, tokens,
+    INSERT INTO cairn.messages (account_id, session_id, seq, role, opens, peer_id, origin, parts, attributes, tokens,
                                 tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
-    SELECT p_account, s.id, s.last_seq + row_number() OVER w, p_roles[g], p_peers[g], coalesce(p_origins[g], 'client'),
-           p_parts[g], p_attributes[g], p_tokens[g], s.last_tokens + sum(p_tokens[g]) OVER w, p_client_ids[g], p_hashes[g],
+    SELECT p_account, s.id, s.last_seq + row_number() OVER w, p_roles[g], p_opens[g], p_peers[g],
+           coalesce(p_origins[g], 'client'), p_parts[g], p_attributes[g], p_tokens[g], s.last_tokens + sum(p_tokens[g]) OVER w, p_client_ids[g], p_hashes[g],
            live_count, pending_tokens, coalesce(p_said[g], at), at
       FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) WINDOW w AS (ORDER BY g);
     IF fresh IS NULL THEN
@@ -135,7 +154,7 @@ BEGIN
   UPDATE cairn.sessions t
      SET last_seq = top, last_tokens = s.last_tokens + total, last_user_seq = greatest(t.last_user_seq, spoke),
          pending_tokens = append_messages.pending_tokens, last_message_at = at,
-         active_hour = date_trunc('hour', at, 'UTC')
+         active_hour = date_trunc('hour', at, 'UTC'), swept = false
    WHERE t.account_id = p_account AND t.id = s.id;
 END $$;
 COMMENT ON FUNCTION cairn.append_messages IS

@@ -6,11 +6,21 @@ CREATE VIEW cairn.check_sessions WITH (security_invoker = true) AS
              coalesce(sum(m.tokens) FILTER (WHERE m.seq <= s.sealed_seq), 0) AS sealed,
              coalesce(sum(m.tokens) FILTER (WHERE m.seq > s.sealed_seq AND m.seq <= s.last_seq - s.keep_recent_count), 0) AS pending
         FROM cairn.messages m WHERE m.account_id = s.account_id AND m.session_id = s.id) c
+    LEFT JOIN LATERAL cairn.plan_turns(
+      s.account_id, s.id, s.keep_recent_turn_count, s.retained_message_token_budget, s.min_raw_tail_steps, s.sealed_seq,
+      s.sealed_tokens, s.anchor_seq, s.last_seq, s.last_tokens, s.last_user_seq, NULL, NULL) p
+      ON s.retention_mode = 'turn_budget'
     CROSS JOIN LATERAL (
       SELECT count(*) AS archives, coalesce(max(r.last_seq), 0) AS sealed_seq
         FROM cairn.archives r WHERE r.account_id = s.account_id AND r.session_id = s.id) a
    WHERE (s.last_seq, s.last_seq, s.last_tokens, s.sealed_tokens, s.pending_tokens, s.archive_count::bigint, s.sealed_seq)
-      IS DISTINCT FROM (c.n, c.top, c.tokens, c.sealed, c.pending, a.archives, a.sealed_seq)
+      IS DISTINCT FROM (c.n, c.top, c.tokens, c.sealed, coalesce(p.pending_tokens, c.pending), a.archives, a.sealed_seq)
+  UNION ALL
+  SELECT s.account_id, s.id, 'the live messages do not go on with the turn of message ' || s.anchor_seq
+    FROM cairn.sessions s JOIN cairn.messages m ON m.account_id = s.account_id AND m.session_id = s.id AND m.seq = s.sealed_seq + 1
+   WHERE s.anchor_seq IS NOT NULL AND (m.opens = 'turn' OR NOT EXISTS (
+         SELECT FROM cairn.messages a WHERE a.account_id = s.account_id AND a.session_id = s.id AND a.seq = s.anchor_seq
+                        AND a.opens = 'turn'))
   UNION ALL
   SELECT m.account_id, m.session_id, 'tokens_through is not the running sum at message ' || m.seq
     FROM (SELECT account_id, session_id, seq, tokens_through,

@@ -1,5 +1,6 @@
 -- What a reader needs, in one statement and one snapshot: every message the newest document does not cover, in order.
 -- Ranges left out on purpose (working memory off, archive discarded) stay out. No archive status is consulted.
+-- A person's message whose turn goes on among the live messages (sessions.anchor_seq) is shown though it is archived.
 -- The bounds are scalar subqueries, not joins, so that they become index conditions; COALESCE stands inside them, because
 -- around them the comparison would not count as leakproof and would be a filter over the whole session under
 -- row-level security. A bound the planner cannot see looks like a third of the table: hence no sequential scans in here.
@@ -16,11 +17,19 @@ LANGUAGE sql STABLE SET enable_seqscan = off AS $$
            FROM cairn.archives a
           WHERE a.account_id = p_account AND a.session_id = p_session
             AND a.archive_no > (SELECT coalesce(max(d.archive_no), 0) FROM d))
+  SELECT m.seq, m.message_id, m.role, m.peer_id, m.origin, m.parts, m.attributes, m.tokens, m.said_at, a.archive_no
+    FROM cairn.messages m CROSS JOIN LATERAL (
+         SELECT r.archive_no, r.working_memory FROM cairn.archives r
+          WHERE r.account_id = p_account AND r.session_id = p_session AND r.last_seq >= m.seq ORDER BY r.last_seq LIMIT 1) a
+   WHERE m.account_id = p_account AND m.session_id = p_session
+     AND m.seq = (SELECT s.anchor_seq FROM cairn.sessions s WHERE s.account_id = p_account AND s.id = p_session)
+     AND (a.archive_no <= (SELECT max(d.archive_no) FROM d) OR a.working_memory IN ('off', 'discarded'))
+  UNION ALL
   SELECT m.seq, m.message_id, m.role, m.peer_id, m.origin, m.parts, m.attributes, m.tokens, m.said_at, o.archive_no
     FROM cairn.messages m LEFT JOIN o ON m.seq BETWEEN o.first_seq AND o.last_seq
    WHERE m.account_id = p_account AND m.session_id = p_session
      AND m.seq > (SELECT coalesce(max(d.last_seq), 0) FROM d) AND o.left_out IS NOT TRUE
-   ORDER BY m.seq
+   ORDER BY seq
 $$;
 
 -- The pairs of tool call and result that a cut after p_cut would tear, and those that moving the cut back would tear

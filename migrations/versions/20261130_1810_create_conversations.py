@@ -29,12 +29,20 @@ def upgrade() -> None:
           archive_count     integer NOT NULL DEFAULT 0,
           keep_recent_count integer NOT NULL DEFAULT 0 CHECK (keep_recent_count BETWEEN 0 AND 10000),
           pending_tokens    bigint NOT NULL DEFAULT 0,
+          retention_mode    text NOT NULL DEFAULT 'message_count'
+            CHECK (retention_mode IN ('message_count', 'turn_budget')),
+          keep_recent_turn_count        integer NOT NULL DEFAULT 3 CHECK (keep_recent_turn_count >= 0),
+          retained_message_token_budget integer NOT NULL DEFAULT 12000 CHECK (retained_message_token_budget > 0),
+          min_raw_tail_steps            integer NOT NULL DEFAULT 1 CHECK (min_raw_tail_steps >= 0),
+          anchor_seq        bigint,
           memory_policy            jsonb,
           auto_commit_policy       jsonb,
           memory_extraction_config jsonb,
           created_at        timestamptz NOT NULL DEFAULT now(),
           last_message_at   timestamptz,
           last_commit_at    timestamptz,
+          last_auto_commit_at timestamptz,
+          swept             boolean NOT NULL DEFAULT false,
           active_hour       timestamptz NOT NULL DEFAULT date_trunc('hour', now(), 'UTC'),
           PRIMARY KEY (account_id, id),
           FOREIGN KEY (account_id, user_id) REFERENCES cairn.users (account_id, id) ON DELETE CASCADE,
@@ -42,12 +50,18 @@ def upgrade() -> None:
           CHECK (last_user_seq BETWEEN 0 AND last_seq),
           CHECK (sealed_tokens BETWEEN 0 AND last_tokens),
           CHECK (pending_tokens BETWEEN 0 AND last_tokens - sealed_tokens),
-          CHECK ((archive_count = 0) = (sealed_seq = 0))
+          CHECK ((archive_count = 0) = (sealed_seq = 0)),
+          CHECK (anchor_seq BETWEEN 1 AND sealed_seq)
         ) WITH (fillfactor = 50);
         CREATE UNIQUE INDEX sessions_name ON cairn.sessions (account_id, user_id, name);
         CREATE INDEX sessions_active ON cairn.sessions (account_id, user_id, active_hour);
+        CREATE INDEX sessions_unswept ON cairn.sessions (active_hour) WHERE auto_commit_policy IS NOT NULL AND NOT swept;
         -- sessions.active_hour:
         -- last_message_at cut to the hour: changes once an hour, so it may be indexed and last_message_at may not
+        -- sessions.swept:
+        -- the idle sweep has been here since the newest message: an append changes it once, not each time
+        -- sessions.anchor_seq:
+        -- the archived message of a person whose turn goes on among the live messages: shown before them
         -- sessions.last_user_seq:
         -- seq of the newest message in which a person spoke: a tool call before it is no longer waited for
 
@@ -58,6 +72,7 @@ def upgrade() -> None:
           seq               bigint NOT NULL CHECK (seq > 0),
           message_id        uuid NOT NULL DEFAULT gen_random_uuid(),
           role              text NOT NULL CHECK (role IN ('user', 'assistant', 'system', 'tool')),
+          opens             text CHECK (opens IN ('turn', 'step')),
           peer_id           text CHECK (octet_length(peer_id) BETWEEN 1 AND 512),
           origin            text NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'injected')),
           parts             jsonb NOT NULL CHECK (jsonb_typeof(parts) = 'array'),
@@ -77,6 +92,8 @@ def upgrade() -> None:
         CREATE UNIQUE INDEX messages_client_id ON cairn.messages (account_id, session_id, client_message_id)
           WHERE client_message_id IS NOT NULL;
         CREATE INDEX messages_stored_at ON cairn.messages USING brin (stored_at) WITH (pages_per_range = 32);
+        -- messages.opens:
+        -- a person's message opens a turn, one of the assistant a step of it; NULL: it goes on with the step before
         -- messages.attributes:
         -- what the client said about the message beside role and parts: created_at as written, turn_id, …
         -- messages.reply_live:

@@ -13,7 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     for name in (
-        "append_messages", "queue", "seal_archive", "steps", "retry", "context", "identity", "idempotency", "upkeep",
+        "plan_turns", "append_messages", "queue", "seal_archive", "steps", "retry", "context", "identity", "idempotency", "upkeep", "auto_commit",
         "checks",
     ):  # fmt: skip
         op.run_sql_file(f"functions/{name}.v01.sql")
@@ -27,5 +27,6 @@ def downgrade() -> None:
           cairn.find_account, cairn.list_accounts, cairn.create_account, cairn.find_key, cairn.find_identity,
           cairn.torn_tool_calls, cairn.context_messages, cairn.cancel_archive, cairn.start_archive, cairn.finish_step,
           cairn.base_document, cairn.reap_jobs, cairn.heartbeat_jobs, cairn.claim_jobs, cairn.seal_archive,
-          cairn.enqueue_job, cairn.promote_lane, cairn.lock_lanes, cairn.append_messages;
+          cairn.enqueue_job, cairn.promote_lane, cairn.lock_lanes, cairn.append_messages,
+          cairn.idle_sessions, cairn.anchor_before, cairn.plan_turns;
     """)

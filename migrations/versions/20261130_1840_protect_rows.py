@@ -20,7 +20,7 @@ TENANT_TABLES = (
 )  # fmt: skip
 DEFINERS = (
     "claim_jobs", "heartbeat_jobs", "reap_jobs", "find_identity", "find_key", "create_account", "list_accounts",
-    "find_account", "count_jobs", "orphaned_steps", "forget_old_rows",
+    "find_account", "count_jobs", "orphaned_steps", "forget_old_rows", "idle_sessions",
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ ROUTES = (
         "POST /api/v1/sessions/{session_id}/messages/batch", "tenant", f"{_SESSION}/messages/batch", {"messages": []}
     ),
     RouteCase("GET /api/v1/sessions/{session_id}", "tenant", _SESSION),
+    RouteCase("PATCH /api/v1/sessions/{session_id}/config", "tenant", f"{_SESSION}/config", {}),
     RouteCase("GET /api/v1/sessions/{session_id}/context", "tenant", f"{_SESSION}/context"),
     RouteCase("POST /api/v1/sessions/{session_id}/commit", "tenant", f"{_SESSION}/commit", {}),
     RouteCase("GET /api/v1/sessions/{session_id}/archives", "tenant", f"{_SESSION}/archives"),

@@ -26,7 +26,7 @@ from app.domain.archives import SkipReason, ToolPair, archive_id, parse_archive_
 def test_a_cut_keeps_the_window_and_every_pair(
     sealed: int, last: int, keep: int, pairs: list[ToolPair], cut: int
 ) -> None:
-    assert plan_cut(sealed_seq=sealed, last_seq=last, keep_recent_count=keep, pairs=pairs) == cut
+    assert plan_cut(sealed_seq=sealed, wanted=last - keep, pairs=pairs) == cut
 
 
 @given(
@@ -40,7 +40,7 @@ def test_a_cut_is_the_latest_that_tears_nothing(
 ) -> None:
     sealed = min(sealed, last)
     pairs = [ToolPair(call, None if gap is None else call + gap) for call, gap in ends if call <= last]
-    cut = plan_cut(sealed_seq=sealed, last_seq=last, keep_recent_count=keep, pairs=pairs)
+    cut = plan_cut(sealed_seq=sealed, wanted=last - keep, pairs=pairs)
     live = [pair for pair in pairs if pair.call_seq > sealed]
     latest = max(sealed, last - keep)
     assert sealed <= cut <= latest

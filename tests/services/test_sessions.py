@@ -93,7 +93,7 @@ async def storm(services: Services, scope: Scope, rounds: int) -> tuple[int, Cou
         acknowledged += appended.added
 
     async def seal() -> None:
-        await services.commits.seal(scope, "talk", 0)
+        await services.commits.seal(scope, "talk")
 
     async def delete() -> None:
         gone.update(await services.sessions.delete(scope, "talk"))
@@ -157,7 +157,7 @@ async def test_two_hundred_thousand_messages_are_deleted_at_once(
             FROM cairn.messages, generate_series(2, 200000) n
     """)
     superuser.execute("UPDATE cairn.sessions SET last_seq = 200000, last_tokens = 200000")
-    assert isinstance(await services.commits.seal(scope, "talk", 0), Sealed)
+    assert isinstance(await services.commits.seal(scope, "talk"), Sealed)
     receipt = await services.sessions.delete(scope, "talk")
     assert (receipt["messages"], receipt["archives"], receipt["jobs"]) == (200_000, 1, 1)
     assert superuser.execute("SELECT count(*) FROM cairn.messages").fetchone() == (0,)

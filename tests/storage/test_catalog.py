@@ -28,7 +28,8 @@ FOUND_BY_ACCOUNT_ONLY = {"jobs_account_id_user_id_fkey"}
 """Foreign keys without an index of their own: a user is removed once in a lifetime."""
 
 DEFINERS = {"claim_jobs", "heartbeat_jobs", "reap_jobs", "find_identity", "find_key", "create_account",
-            "list_accounts", "find_account", "count_jobs", "orphaned_steps", "forget_old_rows"}  # fmt: skip
+            "list_accounts", "find_account", "count_jobs", "orphaned_steps", "forget_old_rows",
+            "idle_sessions"}  # fmt: skip
 
 
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from app.domain.documents import BaseDocument
+from app.domain.retention import Retention
 from app.domain.scope import Scope
 from app.storage import archives, context, jobs, messages, sessions, working_memory
 from app.storage.jobs import StepEnd
@@ -115,7 +116,7 @@ async def seal(tx: Transaction, scope: Scope, target: Target) -> None:
     session = await sessions.lock(tx, scope, target.name)
     assert session is not None
     assert await archives.torn_tool_calls(tx, scope, session.id, 589) == []
-    await archives.seal(tx, scope, session.id, 589, keep_recent_count=10, trigger="request", max_attempts=5)
+    await archives.seal(tx, scope, session.id, 589, retention=Retention(10), max_attempts=5)
 
 
 async def find_torn_pairs(tx: Transaction, scope: Scope, target: Target) -> None:
@@ -154,8 +155,8 @@ async def test_the_context_of_a_long_session_is_read_from_its_document_on(
     plans = Plans()
     async with watched.transaction(reader) as tx, plans.of(await driver(tx)):
         assert len(await context.uncovered_messages(tx, reader, target.session_id)) == 500
-    (read,) = [read for read in plans.reads if read.relation == "messages" and read.node != "Bitmap Index Scan"]
-    assert (read.rows, read.removed) == (500, 0)
+    reads = [read for read in plans.reads if read.relation == "messages" and read.node != "Bitmap Index Scan"]
+    assert sorted((read.rows, read.removed) for read in reads) in ([(500, 0)], [(0, 0), (500, 0)])
 
 
 async def test_a_claim_reads_the_job_it_takes(watched: Database, target: Target) -> None:

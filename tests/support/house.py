@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app.bootstrap import Services, build
 from app.domain.archives import Sealed
+from app.domain.commits import keeping
 from app.domain.scope import Scope
 from app.domain.tasks import Task
 from app.providers.guarded import GuardedModel
@@ -67,6 +68,6 @@ async def commit(services: Services, scope: Scope, session: str, *texts: str, ke
     """Append messages, seal the session, and return the id of the task."""
     if texts:
         await tell(services, scope, session, *texts)
-    sealed = await services.commits.seal(scope, session, keep)
+    sealed = await services.commits.seal(scope, session, keeping(keep))
     assert isinstance(sealed, Sealed)
     return sealed.task_id

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from app.domain.archives import Sealed, Skipped
 from app.domain.messages import Appended, NewMessage
 from app.domain.scope import Scope
+from app.domain.commits import keeping
 from app.services.commits import Commits
+from app.services.sealing import Sealing
 from app.storage import messages
 from app.storage.transaction import Database
 from tests.support.conversations import said
@@ -20,7 +22,7 @@ async def append(
 
 
 async def seal(database: Database, scope: Scope, session: str, keep: int = 0) -> Sealed | Skipped:
-    return await Commits(database, max_attempts=5).seal(scope, session, keep)
+    return await Commits(database, Sealing(5)).seal(scope, session, keeping(keep))
 
 
 async def remember_window(database: Database, scope: Scope, session: str, keep: int) -> None:

@@ -28,22 +28,23 @@ router: Final = APIRouter(prefix="/api/v1/sessions/{session_id}/commit", tags=["
 
 @router.post("", responses=answers(AcceptedView | SkippedView), summary="Commit a session")
 async def commit_session(request: Request, scope: Tenant, session_id: SessionName) -> Response:
-    """Archive the live messages but the newest keep_recent_count. No model is asked before the answer.
+    """Archive the live messages but the newest keep_recent_count, or the newest turns within a budget of tokens.
+
+    No model is asked before the answer. What is kept is remembered by the session.
 
     `accepted` names the task of the work that follows; `skipped` says why there was nothing to archive. With `wait`
     the answer comes when that work has ended, or after `timeout` seconds, and shows its state under `cairn.task`. With
     an `Idempotency-Key` a repeat archives nothing and answers the same.
     """
     body = await read_body(request, CommitSession)
-    body.refuse_what_is_not_built()
-    services = services_of(request)
+    services, options = services_of(request), body.options()
     keyed = keyed_request(request, body)
     view = partial(_sealed_view, scope, session_id, services.provider, request.scope["state"]["request_id"])
     if keyed is None:
         reply = None
-        result: dict[str, Any] = {**view(await services.commits.seal(scope, session_id, body.keep_recent_count))}
+        result: dict[str, Any] = {**view(await services.commits.seal(scope, session_id, options))}
     else:
-        reply = await services.commits.seal_once(scope, session_id, body.keep_recent_count, keyed, view)
+        reply = await services.commits.seal_once(scope, session_id, options, keyed, view)
         result = orjson.loads(reply.text)
     if body.wait and result["archived"]:
         task = await services.tasks.wait(scope, result["task_id"], body.wait_seconds)
@@ -57,5 +58,5 @@ def _sealed_view(
 ) -> AcceptedView | SkippedView:
     additions: CommitAdditions = {"provider": provider}
     if isinstance(sealed, Skipped):
-        return skipped_view(session_name, sealed.reason.value, trace_id, additions)
-    return accepted_view(scope, session_name, sealed.archive_no, str(sealed.task_id), trace_id, additions)
+        return skipped_view(session_name, sealed, trace_id, additions)
+    return accepted_view(scope, session_name, sealed, trace_id, additions)

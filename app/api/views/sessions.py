@@ -5,8 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from app.api.schemas.sessions import AutoCommitPolicy
 from app.api.views.names import UserView, milliseconds, milliseconds_or_none, session_uri, user_view
+from app.domain.auto_commit import AutoCommitPolicy
+from app.domain.retention import RetentionMode
 from app.domain.scope import Scope
 from app.domain.sessions import Session, SpentTokens
 
@@ -24,6 +25,12 @@ class SessionEntryView(TypedDict):
     uri: str
     is_dir: bool
     mod_time: str
+
+
+class SessionConfigView(TypedDict):
+    session_id: str
+    auto_commit_policy: dict[str, Any] | None
+    memory_extraction_config: dict[str, Any]
 
 
 class DeletionReceipt(TypedDict):
@@ -97,6 +104,14 @@ def deleted_session_view(session_name: str, rows: Mapping[str, int]) -> DeletedS
     }
 
 
+def session_config_view(session: Session) -> SessionConfigView:
+    return {
+        "session_id": session.name,
+        "auto_commit_policy": _policy(session.auto_commit_policy),
+        "memory_extraction_config": _extraction_config(session),
+    }
+
+
 def session_entry_view(scope: Scope, session: Session) -> SessionEntryView:
     return {
         "session_id": session.name,
@@ -107,7 +122,11 @@ def session_entry_view(scope: Scope, session: Session) -> SessionEntryView:
 
 
 def session_view(scope: Scope, session: Session, spent: SpentTokens) -> SessionView:
-    """Return a session; message_count are the live messages, total_message_count all that were ever added."""
+    """Return a session; message_count are the live messages, total_message_count all that were ever added.
+
+    The three fields of a turn budget are None in a session that keeps messages by number.
+    """
+    by_turns = session.retention_mode == RetentionMode.TURN_BUDGET
     return {
         "session_id": session.name,
         "created_at": milliseconds(session.created_at),
@@ -128,14 +147,14 @@ def session_view(scope: Scope, session: Session, spent: SpentTokens) -> SessionV
         "embedding_token_usage": {"total_tokens": 0},
         "pending_tokens": session.pending_tokens,
         "keep_recent_count": session.keep_recent_count,
-        "retention_mode": "message_count",
-        "keep_recent_turn_count": None,
-        "retained_message_token_budget": None,
-        "min_raw_tail_steps": None,
+        "retention_mode": session.retention_mode,
+        "keep_recent_turn_count": session.keep_recent_turn_count if by_turns else None,
+        "retained_message_token_budget": session.retained_message_token_budget if by_turns else None,
+        "min_raw_tail_steps": session.min_raw_tail_steps if by_turns else None,
         "memory_policy": _plain(session.memory_policy),
         "auto_commit_policy": _policy(session.auto_commit_policy),
         "last_message_at": milliseconds_or_none(session.last_message_at),
-        "last_auto_commit_at": None,
+        "last_auto_commit_at": milliseconds_or_none(session.last_auto_commit_at),
         "total_message_count": session.last_seq,
         "uri": session_uri(scope, session.name),
         "user": user_view(scope),
@@ -149,7 +168,7 @@ def _plain(value: Mapping[str, object] | None) -> dict[str, Any] | None:
 
 def _policy(stored: Mapping[str, object] | None) -> dict[str, Any] | None:
     """Return a policy with all its fields; None means that the session is never committed by itself."""
-    return AutoCommitPolicy.model_validate(stored).model_dump() if stored is not None else None
+    return {**AutoCommitPolicy.stored(stored).as_dict()} if stored is not None else None
 
 
 def _extraction_config(session: Session) -> dict[str, Any]:

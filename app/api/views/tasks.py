@@ -6,7 +6,7 @@ from typing import Any, Final, NotRequired
 from typing_extensions import TypedDict
 
 from app.api.views.names import archive_uri, microseconds, milliseconds_or_none
-from app.domain.archives import StepOutcome, archive_id
+from app.domain.archives import Sealed, Skipped, SkipReason, StepOutcome, archive_id
 from app.domain.freshness import archive_freshness
 from app.domain.jobs import StepReport
 from app.domain.scope import Scope
@@ -100,6 +100,8 @@ class SkippedView(TypedDict):
     archived: bool
     reason: str
     trace_id: str
+    estimated_active_tokens: NotRequired[int]
+    budget_exceeded: NotRequired[bool]
     cairn: CommitAdditions
 
 
@@ -131,32 +133,36 @@ def task_view(scope: Scope, task: Task) -> TaskView:
 
 
 def accepted_view(
-    scope: Scope, session_name: str, archive_no: int, task_id: str, trace_id: str, additions: CommitAdditions
+    scope: Scope, session_name: str, sealed: Sealed, trace_id: str, additions: CommitAdditions
 ) -> AcceptedView:
     return {
         "session_id": session_name,
         "status": "accepted",
-        "task_id": task_id,
-        "archive_uri": archive_uri(scope, session_name, archive_no),
+        "task_id": str(sealed.task_id),
+        "archive_uri": archive_uri(scope, session_name, sealed.archive_no),
         "archived": True,
         "trace_id": trace_id,
-        "estimated_active_tokens": 0,  # clients read it for commits by turn only, and there is no other kind here
-        "budget_exceeded": False,
-        "cairn": {**additions, "archive_id": archive_id(archive_no)},
+        "estimated_active_tokens": sealed.kept.active_tokens,  # both of commits by turns only
+        "budget_exceeded": sealed.kept.budget_exceeded,
+        "cairn": {**additions, "archive_id": archive_id(sealed.archive_no)},
     }
 
 
-def skipped_view(session_name: str, reason: str, trace_id: str, additions: CommitAdditions) -> SkippedView:
-    return {
+def skipped_view(session_name: str, skipped: Skipped, trace_id: str, additions: CommitAdditions) -> SkippedView:
+    view: SkippedView = {
         "session_id": session_name,
         "status": "skipped",
         "task_id": None,
         "archive_uri": None,
         "archived": False,
-        "reason": reason,
+        "reason": skipped.reason.value,
         "trace_id": trace_id,
         "cairn": additions,
     }
+    if skipped.reason is SkipReason.ALL_WITHIN_KEEP_WINDOW:
+        view["estimated_active_tokens"] = skipped.kept.active_tokens
+        view["budget_exceeded"] = skipped.kept.budget_exceeded
+    return view
 
 
 def _result(scope: Scope, task: Task) -> TaskResult:

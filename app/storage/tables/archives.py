@@ -7,6 +7,7 @@ know that they cannot be written.
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.storage.tables.metadata import account_id, brin, instant, metadata, reference, surrogate_id
 
@@ -30,6 +31,7 @@ archives: Final = sa.Table(
     sa.Column("long_term_memory", sa.Text, nullable=False, server_default="off"),
     sa.Column("embedding", sa.Text, nullable=False, server_default="skipped"),
     sa.Column("abstract", sa.Text, nullable=False, server_default=""),
+    sa.Column("extraction_metadata", JSONB),
     instant("created_at", nullable=False, server_default=sa.text("now()")),
     instant("started_at"),
     instant("finished_at"),
