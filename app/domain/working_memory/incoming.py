@@ -9,6 +9,7 @@ from app.domain.working_memory.items import bullet, item_of
 from app.domain.working_memory.lines import LineKind, header_section, is_plain_line, scan_body, trim_blank_lines
 from app.domain.working_memory.operations import Append, Keep, SectionOp, Update, items_of_text
 from app.domain.working_memory.sections import Section
+from app.domain.working_memory.sentinel import is_sentinel, without_sentinel
 from app.domain.working_memory.wording import has_mark
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -27,6 +28,8 @@ def sanitised_body(section: Section, text: str) -> str:
     a fence or comment that is left open is closed, and an indent that all lines share is taken off.
     """
     text = storable_text(text)
+    if section is Section.KEY_FACTS:
+        text = without_sentinel(text)
     if is_plain_line(text):
         return text.strip()
     scan = scan_body(text)
@@ -42,14 +45,20 @@ def sanitised_body(section: Section, text: str) -> str:
 
 
 def sanitised_op(section: Section, op: SectionOp) -> SectionOp:
-    """Return the operation with texts that are safe to store; items lose their own list mark, empty ones go."""
+    """Return the operation with texts that are safe to store; items lose their own list mark, empty ones go.
+
+    A copy of the sentinel goes too: only the guard of its section writes it.
+    """
     if isinstance(op, Keep):
         return op
     if isinstance(op, Update):
         return Update(sanitised_body(section, op.content), op.truncated)
-    texts = (sanitised_body(section, text) for item in op.items for text in _separate(item))
-    items = map(item_of, texts)
-    return Append(tuple(item.text for item in items if item is not None), op.truncated)
+    items = (item_of(sanitised_body(section, text)) for item in op.items for text in _separate(item))
+    return Append(tuple(item.text for item in items if item and not _is_copy(section, item.text)), op.truncated)
+
+
+def _is_copy(section: Section, text: str) -> bool:
+    return section is Section.KEY_FACTS and is_sentinel(text)
 
 
 def _separate(item: str) -> tuple[str, ...]:

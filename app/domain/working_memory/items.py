@@ -20,6 +20,7 @@ from app.domain.working_memory.wording import (
     is_mark_only,
     normalised,
     without_mark,
+    without_marks,
 )
 
 _CONTINUATION = "  "
@@ -58,7 +59,7 @@ class Item:
     @cached_property
     def key(self) -> str:
         """The normalised text, equal for items that say the same; '' when it says nothing."""
-        return normalised(self.said)
+        return normalised(without_marks(self.said))
 
 
 def read_items(body: str) -> list[Item]:

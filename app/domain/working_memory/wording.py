@@ -17,7 +17,9 @@ _CJK_NUMBER: Final = (
     r"(?:[0-9０-９]{1,3}[、．）](?![0-9０-９])|[（(]?[一二三四五六七八九十]{1,3}[）)]?、"
     r"|[（(][一二三四五六七八九十]{1,3}[）)])"
 )
-LIST_MARK: Final = re.compile(rf"(?:(?:[-*+•·–—]|{_LIST_NUMBER})\s+|[•·]\s*|{_CJK_NUMBER}\s*)(?=\S)")
+_ANY_MARK: Final = rf"(?:(?:[-*+–—]|{_LIST_NUMBER})\s+|[•·]\s*|{_CJK_NUMBER}\s*)"
+LIST_MARK: Final = re.compile(rf"{_ANY_MARK}(?=\S)")
+_LIST_MARKS: Final = re.compile(rf"{_ANY_MARK}+(?=\S)")
 _LONE_MARK: Final = re.compile(rf"(?:[-*+•·–—]|{_LIST_NUMBER}|{_CJK_NUMBER})$")
 _RULE: Final = re.compile(r"(?:-[ \t]*){3,}$|(?:\*[ \t]*){3,}$|(?:_[ \t]*){3,}$")
 
@@ -91,6 +93,13 @@ def _inner(match: re.Match[str]) -> str:
 def without_mark(trimmed: str) -> str:
     """Return a trimmed line without its one leading list mark."""
     match = LIST_MARK.match(trimmed)
+    return trimmed[match.end() :] if match else trimmed
+
+
+def without_marks(text: str) -> str:
+    """Return a text without any list marks at its start, so that '- - a' and 'a' say the same."""
+    trimmed = text.strip()
+    match = _LIST_MARKS.match(trimmed)
     return trimmed[match.end() :] if match else trimmed
 
 

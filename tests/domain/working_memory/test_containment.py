@@ -1,6 +1,6 @@
 """Which texts stand inside which others, at word boundaries."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.working_memory.containment import find_containing
@@ -16,6 +16,7 @@ def stands_in(needle: str, haystack: str) -> bool:
     return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
 
 
+@settings(deadline=None)
 @given(st.lists(words, max_size=5), st.lists(words, max_size=5), st.integers(1, 3))
 def test_the_same_is_found_as_by_comparing_each_with_each(needles: list[str], haystacks: list[str], most: int) -> None:
     expected = {

@@ -11,7 +11,7 @@ from app.domain.working_memory.guards.verdict import Guard, Reason, Verdict, app
 from app.domain.working_memory.items import Item, read_items
 from app.domain.working_memory.operations import KEEP, Append, Update
 from app.domain.working_memory.sections import Section
-from app.domain.working_memory.sentinel import SENTINEL, has_sentinel, is_sentinel, without_sentinel
+from app.domain.working_memory.sentinel import SENTINEL, has_sentinel, without_sentinel
 from app.domain.working_memory.sizes import Size, size_of
 
 APPEND_CAP: Final = 5
@@ -36,8 +36,7 @@ def _deferred(items: Iterable[Item], reason: DeferralReason) -> tuple[DeferredIt
 
 
 def _guard_append(op: Append, old: str, known: list[Item], size: Size) -> Verdict:
-    offered = Append(tuple(item for item in op.items if not is_sentinel(item)), op.truncated)
-    fresh, guard, reason = fresh_items(offered, known)
+    fresh, guard, reason = fresh_items(op, known)
     if not fresh:
         return Verdict(KEEP, guard, reason)
     if size.is_emergency:
@@ -60,12 +59,11 @@ def _capped(fresh: list[Item], size: Size, verdict: Verdict) -> Verdict:
 
 
 def _guard_update(op: Update, old: list[Item], size: Size) -> Verdict:
-    content = without_sentinel(op.content)
-    new = read_items(content)
-    saying = Saying(content)
+    new = read_items(op.content)
+    saying = Saying(op.content)
     reason = _refusal(old, new, saying)
     if reason is None:
-        return _accepted(Update(content, op.truncated), old, new, saying)
+        return _accepted(op, old, new, saying)
     fresh = unknown_items(new, old)
     if size.is_emergency:
         late = _deferred(fresh, DeferralReason.CONSOLIDATION_REQUIRED)

@@ -3,9 +3,10 @@
 import pytest
 
 from app.domain.working_memory.deferral import DeferralReason
-from app.domain.working_memory.guards.key_facts import guard_key_facts
 from app.domain.working_memory.guards.verdict import Reason, Verdict
+from app.domain.working_memory.merge import judge
 from app.domain.working_memory.operations import KEEP, Append, Update
+from app.domain.working_memory.sections import Section
 from app.domain.working_memory.sentinel import SENTINEL, is_sentinel
 
 NAMES = (
@@ -23,7 +24,7 @@ def bullets(count: int, text: str = "crane {} lifts at speed {}") -> str:
 
 
 def judged(op: Update | Append, old: str) -> Verdict:
-    return guard_key_facts(op, old, tokens)
+    return judge(Section.KEY_FACTS, op, old, tokens)
 
 
 def waiting(verdict: Verdict) -> list[tuple[str, str]]:
