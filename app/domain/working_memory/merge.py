@@ -134,7 +134,7 @@ def applied(body: str, op: SectionOp) -> str:
 
 def _decision(section: Section, requested: SectionOp, verdict: Verdict, *, changed: bool) -> SectionDecision:
     return SectionDecision(
-        section, requested.name, verdict.op.name, verdict.guard, verdict.reason, changed, verdict.repeats
+        section, requested.name, verdict.op.name, verdict.guard.value, verdict.reason.value, changed, verdict.repeats
     )
 
 

@@ -81,7 +81,7 @@ def _read_items(items: object, content: object) -> tuple[str, ...]:
 
 def items_of_text(text: str) -> tuple[str, ...]:
     """Return the bullets of a text that came in place of a list; a text without bullets is one item."""
-    if not any(has_mark(line.strip()) for line in text.splitlines()):
+    if not any(has_mark(line.strip()) for line in text.split("\n")):
         return (text,) if text.strip() else ()
     return tuple(item.text for item in read_items(text))
 

@@ -35,7 +35,9 @@ def guard_issues(op: Update | Append, old: str, waiting: Sequence[DeferredItem])
     marked = {_unmarked(item).key for item in read_items(old) if RESTORED in item.text}
     again = [issue for issue in missing if issue.key in marked]
     restored = [issue for issue in missing if issue.key not in marked]
-    deferred = tuple(DeferredItem(Section.OPEN_ISSUES, issue.text, DeferralReason.DROPPED_TWICE) for issue in again)
+    deferred = tuple(
+        DeferredItem(Section.OPEN_ISSUES, issue.text, DeferralReason.DROPPED_TWICE.value) for issue in again
+    )
     if not restored:
         guard, reason = (Guard.OPEN_ISSUES, Reason.ISSUES_DROPPED_TWICE) if again else (Guard.NONE, Reason.NONE)
         return Verdict(op, guard, reason, deferred, settled=settled)

@@ -32,7 +32,7 @@ def guard_key_facts(op: Update | Append, old: str, count_tokens: TokenCounter) -
 
 
 def _deferred(items: Iterable[Item], reason: DeferralReason) -> tuple[DeferredItem, ...]:
-    return tuple(DeferredItem(Section.KEY_FACTS, item.text, reason) for item in items)
+    return tuple(DeferredItem(Section.KEY_FACTS, item.text, reason.value) for item in items)
 
 
 def _guard_append(op: Append, old: str, known: list[Item], size: Size) -> Verdict:
