@@ -16,6 +16,7 @@ from app.domain.scope import Scope
 from app.domain.sessions import Session
 from app.services.sealing import Sealing
 from app.storage import archives, auto_commits, sessions
+from app.storage.failures import DATABASE_ERRORS
 from app.storage.transaction import Database, Transaction
 
 SWEPT_AT_ONCE: Final = 200
@@ -39,8 +40,10 @@ class AutoCommits:
                 session = await sessions.lock(tx, scope, session_name)
                 if session is not None and await self._still_due(tx, scope, session):
                     await self._sealing.seal(tx, scope, session, _options(session), trigger=Trigger.THRESHOLD)
-        except AppError as error:
-            log.warning("auto_commit_failed", session=session_name, error_class=error.code, reason=error.message)
+        except (AppError, *DATABASE_ERRORS) as error:
+            log.warning(
+                "auto_commit_failed", session=session_name, error_class=type(error).__name__, reason=_reason(error)
+            )
 
     async def commit_idle(self) -> int:
         """Commit sessions in which nothing was said for as long as their policy waits; return how many were archived.
@@ -54,8 +57,10 @@ class AutoCommits:
         for scope, session_name in found:
             try:
                 archived += await self._commit_if_idle(scope, session_name)
-            except AppError as error:
-                log.warning("idle_commit_failed", session=session_name, error_class=error.code, reason=error.message)
+            except (AppError, *DATABASE_ERRORS) as error:
+                log.warning(
+                    "idle_commit_failed", session=session_name, error_class=type(error).__name__, reason=_reason(error)
+                )
         return archived
 
     async def _commit_if_idle(self, scope: Scope, session_name: str) -> bool:
@@ -104,3 +109,7 @@ def _turns(session: Session) -> TurnRetention:
     return TurnRetention(
         session.keep_recent_turn_count, session.retained_message_token_budget, session.min_raw_tail_steps
     )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0]

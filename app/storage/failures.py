@@ -17,6 +17,9 @@ SESSION_MISSING: Final = "CA404"
 OTHER_BODY: Final = "CA409"
 DOCUMENT_MOVED: Final = "CA412"
 
+DATABASE_ERRORS: Final = (psycopg.Error, sa.exc.SQLAlchemyError)
+"""What is left after translation: a bug. For work beside a request that must not fail with it."""
+
 _RETRY_SOON: Final = 1.0
 _DEADLOCK: Final = "40P01"
 _BUSY: Final = {

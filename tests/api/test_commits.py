@@ -65,11 +65,12 @@ async def test_a_commit_without_a_body_archives_everything(client, raw):
 async def test_a_commit_with_nothing_to_archive_is_no_error(client):
     await talk(client)
     kept = await commit(client, keep_recent_count=10)
-    assert set(kept) == SKIPPED
+    assert set(kept) == SKIPPED | {"estimated_active_tokens", "budget_exceeded"}
     assert (kept["status"], kept["archived"], kept["task_id"]) == ("skipped", False, None)
     assert (kept["archive_uri"], kept["reason"]) == (None, "all_within_keep_window")
     await commit(client)
-    assert (await commit(client))["reason"] == "no_messages"
+    empty = await commit(client)
+    assert (set(empty), empty["reason"]) == (SKIPPED, "no_messages")
 
 
 async def test_a_commit_of_a_missing_session_says_so_in_the_words_clients_know(client):
@@ -102,19 +103,43 @@ async def test_a_misspelt_or_wrong_option_archives_nothing(client, rows, body, n
     assert rows("SELECT count(*) FROM cairn.archives") == [(0,)]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"retention_mode": "turn_budget"},
-        {"keep_recent_turn_count": 3},
-        {"retained_message_token_budget": 100},
-        {"min_raw_tail_steps": 1},
-        {"enable_working_memory": False},
-    ],
-)
-async def test_an_option_that_is_not_built_is_not_ignored(client, rows, body):
+@pytest.mark.parametrize("field", ["keep_recent_turn_count", "retained_message_token_budget", "min_raw_tail_steps"])
+async def test_a_field_of_the_turn_budget_needs_its_mode(client, rows, field):
     await talk(client)
-    assert refusal(await client.post(f"{SESSION}/commit", json=body))[:2] == (501, "UNIMPLEMENTED")
+    for mode in ({}, {"retention_mode": "message_count"}):
+        reply = await client.post(f"{SESSION}/commit", json={field: 3, **mode})
+        assert refusal(reply)[:2] == (400, "INVALID_ARGUMENT")
+        assert reply.json()["error"]["details"]["field"] == field
+    assert rows("SELECT count(*) FROM cairn.archives") == [(0,)]
+
+
+async def test_a_commit_by_turns_says_how_much_stays_visible(client):
+    await talk(client, 4)
+    tokens = result(await client.get(SESSION))["pending_tokens"] // 4
+    accepted = await commit(client, keep_recent_count=0, retention_mode="turn_budget", keep_recent_turn_count=2)
+    assert (accepted["estimated_active_tokens"], accepted["budget_exceeded"]) == (2 * tokens, False)
+    seen = result(await client.get(SESSION))
+    assert (seen["message_count"], seen["pending_tokens"], seen["retention_mode"]) == (2, 0, "turn_budget")
+    assert (seen["keep_recent_turn_count"], seen["retained_message_token_budget"]) == (2, 12_000)
+    assert seen["min_raw_tail_steps"] == 1
+    by_turns = {"retention_mode": "turn_budget", "retained_message_token_budget": 1, "keep_recent_turn_count": 1}
+    assert (await commit(client, **by_turns))["budget_exceeded"] is True
+    assert (await commit(client, **by_turns))["reason"] == "all_within_keep_window"
+
+
+async def test_a_commit_without_working_memory_is_finished_at_once(client):
+    await talk(client)
+    accepted = await commit(client, enable_working_memory=False, wait=True, timeout=5)
+    assert accepted["cairn"]["task"]["status"] == "completed"
+    assert accepted["cairn"]["task"]["cairn"]["outcome"] == "nothing_to_remember"
+    assert result(await client.get(f"{SESSION}/context"))["messages"] == []
+
+
+@pytest.mark.parametrize("metadata", [{"event": []}, {"event": {"tags": "a=b"}}, {"event": {"tags": [1]}}])
+async def test_tags_that_cannot_be_archive_nothing(client, rows, metadata):
+    await talk(client)
+    reply = await client.post(f"{SESSION}/commit", json={"extraction_metadata": metadata})
+    assert refusal(reply)[:2] == (400, "INVALID_ARGUMENT")
     assert rows("SELECT count(*) FROM cairn.archives") == [(0,)]
 
 

@@ -58,7 +58,7 @@ async def test_a_policy_is_filled_up(client):
 
 
 async def test_policies_are_kept_as_they_were_given(client):
-    config = {"events": {"tags": ["project:cairn"]}, "more": 1}
+    config = {"events": {"tags": ["project=cairn"]}, "more": 1}
     body = {"session_id": "a", "memory_policy": {"kinds": ["profile"]}, "memory_extraction_config": config}
     result(await client.post(SESSIONS, json=body))
     seen = result(await client.get(f"{SESSIONS}/a"))
@@ -156,8 +156,9 @@ async def test_no_route_takes_a_name_with_a_control_character(client, method, re
         ({"user_id": "bob"}, "body.user_id"),
         ({"memory_policy": []}, "body.memory_policy"),
         ({"auto_commit_policy": {"every": 5}}, "body.auto_commit_policy.every"),
-        ({"auto_commit_policy": {"keep_recent_count": "5"}}, "body.auto_commit_policy.keep_recent_count"),
-        ({"auto_commit_policy": {"keep_recent_count": -1}}, "body.auto_commit_policy.keep_recent_count"),
+        ({"auto_commit_policy": {"keep_recent_count": "many"}}, "body.auto_commit_policy.keep_recent_count"),
+        ({"auto_commit_policy": {"keep_recent_count": [5]}}, "body.auto_commit_policy.keep_recent_count"),
+        ({"auto_commit_policy": "x"}, "body.auto_commit_policy"),
         ({"auto_commit_policy": {"keep_recent_count": None}}, "body.auto_commit_policy.keep_recent_count"),
         ({"telemetry": "yes"}, "body.telemetry.bool"),
         ({"session_id": "a\x00"}, "body.session_id"),

@@ -15,7 +15,7 @@ from app.domain.scope import Scope
 from app.storage import sessions
 from tests.support.conversations import answered, calls, results, said
 from tests.support.handed_data import load_test_data, skipped_without_data
-from tests.support.sealing import append, seal
+from tests.support.sealing import append, seal, seal_idle
 from tests.support.window_model import WindowModel
 
 TOOL_IDS = st.sampled_from(["a", "b", "c"])
@@ -31,16 +31,20 @@ MESSAGES = st.one_of(
 )
 BATCHES = st.lists(st.tuples(MESSAGES, st.integers(0, 9)), min_size=1, max_size=4)
 COMMITS = st.integers(0, 5)
-STEPS = st.lists(st.one_of(BATCHES, BATCHES, COMMITS), min_size=1, max_size=14)
+IDLE = "idle"
+STEPS = st.lists(st.one_of(BATCHES, BATCHES, COMMITS, st.just(IDLE)), min_size=1, max_size=14)
 
 
 async def play(services: Services, scope: Scope, session: str, steps: list) -> None:
     """Do the same to the database and to the model, and compare them after every step."""
     model = WindowModel()
     for step in steps:
-        if isinstance(step, int):
-            if not model.tokens:
-                continue
+        if not model.tokens and not isinstance(step, list):
+            continue
+        if step == IDLE:
+            outcome = await seal_idle(services.database, scope, session)
+            assert isinstance(outcome, Sealed) == (model.commit_idle() is not None)
+        elif isinstance(step, int):
             outcome = await seal(services.database, scope, session, step)
             assert isinstance(outcome, Sealed) == (model.commit(step) is not None)
         else:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from app.domain.archives import Sealed, Skipped
+from app.domain.commits import CommitOptions, Trigger, keeping
 from app.domain.messages import Appended, NewMessage
 from app.domain.scope import Scope
-from app.domain.commits import keeping
 from app.services.commits import Commits
 from app.services.sealing import Sealing
-from app.storage import messages
+from app.storage import messages, sessions
 from app.storage.transaction import Database
 from tests.support.conversations import said
 
@@ -23,6 +23,14 @@ async def append(
 
 async def seal(database: Database, scope: Scope, session: str, keep: int = 0) -> Sealed | Skipped:
     return await Commits(database, Sealing(5)).seal(scope, session, keeping(keep))
+
+
+async def seal_idle(database: Database, scope: Scope, session: str) -> Sealed | Skipped:
+    """Seal as the sweep of silent sessions does, whatever the policy of this one says."""
+    async with database.transaction(scope) as tx:
+        locked = await sessions.lock(tx, scope, session)
+        assert locked is not None
+        return await Sealing(5).seal(tx, scope, locked, CommitOptions(), trigger=Trigger.IDLE)
 
 
 async def remember_window(database: Database, scope: Scope, session: str, keep: int) -> None:

@@ -53,12 +53,24 @@ class WindowModel:
     def commit(self, keep: int) -> int | None:
         """Seal what can be sealed and return the end of the new archive, None where nothing can."""
         self.keep = keep
-        wanted = max(self.last_seq - keep, self.sealed_seq)
-        cut = next(cut for cut in range(wanted, self.sealed_seq - 1, -1) if not self._tears(cut))
+        cut = self.latest_whole_cut(self.last_seq - keep)
         if cut == self.sealed_seq:
             return None
         self.ends.append(cut)
         return cut
+
+    def commit_idle(self) -> int | None:
+        """Seal all that can be sealed and remember nothing; return the end of the new archive."""
+        cut = self.latest_whole_cut(self.last_seq)
+        if cut == self.sealed_seq:
+            return None
+        self.ends.append(cut)
+        return cut
+
+    def latest_whole_cut(self, wanted: int) -> int:
+        """Return the latest cut up to `wanted` that parts no call from its result."""
+        wanted = max(wanted, self.sealed_seq)
+        return next(cut for cut in range(wanted, self.sealed_seq - 1, -1) if not self._tears(cut))
 
     def _use(self, tool_id: str, *, is_result: bool) -> None:
         if not is_result:
