@@ -11,7 +11,6 @@ from app.domain.tasks import Task, TaskStatus
 from app.storage import archives
 from app.storage.transaction import Database
 
-_ARCHIVE_STATUS: Final = {TaskStatus.CANCELLING: "running"}
 POLL_SECONDS: Final = 0.2
 
 
@@ -34,10 +33,8 @@ class Tasks:
     ) -> list[Task]:
         """Return the caller's tasks, the newest first. Raises InvalidInput for a status that is none."""
         wanted = _task_status(status) if status is not None else None
-        stored = _ARCHIVE_STATUS.get(wanted, wanted.value) if wanted else None
         async with self._database.transaction(scope, snapshot=True) as tx:
-            tasks = await archives.list_tasks(tx, scope, session_name=session_name, status=stored, limit=limit)
-        return [task for task in tasks if wanted is None or task.status is wanted]
+            return await archives.list_tasks(tx, scope, session_name=session_name, status=wanted, limit=limit)
 
     async def cancel(self, scope: Scope, task_id: str) -> Task:
         """End what waits and ask what runs to stop.

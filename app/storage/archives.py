@@ -15,7 +15,7 @@ from app.domain.jobs import StepReport
 from app.domain.retention import Kept, Retention, TurnRetention
 from app.domain.scope import Scope
 from app.domain.sessions import Session
-from app.domain.tasks import Task
+from app.domain.tasks import Task, TaskStatus
 from app.storage import tables as t
 from app.storage.transaction import Transaction
 
@@ -176,15 +176,33 @@ async def get_task(tx: Transaction, scope: Scope, task_id: UUID) -> Task | None:
 
 
 async def list_tasks(
-    tx: Transaction, scope: Scope, *, session_name: str | None, status: str | None, limit: int
+    tx: Transaction, scope: Scope, *, session_name: str | None, status: TaskStatus | None, limit: int
 ) -> list[Task]:
-    """Return the caller's tasks, the newest first; status is the archive's."""
+    """Return the caller's tasks, the newest first."""
     wanted: list[sa.ColumnElement[bool]] = [sa.true()]
     if session_name is not None:
         wanted.append(t.sessions.c.name == session_name)
     if status is not None:
-        wanted.append(t.archives.c.status == status)
+        wanted.append(_is_in(status))
     return await _tasks(tx, scope, sa.and_(*wanted), limit=limit)
+
+
+def _is_in(status: TaskStatus) -> sa.ColumnElement[bool]:
+    """Return the condition that an archive is the task of that status; the same as `task_status`, for many rows."""
+    a, j = t.archives.c, t.jobs.c
+    stopping = sa.exists().where(
+        j.account_id == a.account_id, j.session_id == a.session_id, j.archive_no == a.archive_no,
+        j.state == "running", j.cancel_asked,
+    )  # fmt: skip
+    match status:
+        case TaskStatus.CANCELLING:
+            return sa.and_(a.status.in_(("pending", "running")), stopping)
+        case TaskStatus.PENDING | TaskStatus.RUNNING:
+            return sa.and_(a.status == status.value, sa.not_(stopping))
+        case TaskStatus.CANCELLED:
+            return a.status.in_(("cancelled", "discarded"))
+        case _:
+            return a.status == status.value
 
 
 async def _tasks(tx: Transaction, scope: Scope, wanted: sa.ColumnElement[bool], *, limit: int) -> list[Task]:
