@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.bootstrap import Services
 from app.domain.errors import (
     AppError,
     InvalidInput,
@@ -12,7 +13,9 @@ from app.domain.errors import (
     StaleDocument,
 )
 from app.domain.jobs import BACKOFF_MAX_SECONDS, Job
+from app.domain.scope import Scope
 from app.services.jobs import ending
+from tests.support.house import commit
 
 
 def job(attempt: int, most: int = 5) -> Job:
@@ -54,3 +57,20 @@ def test_pauses_double_and_are_spread() -> None:
     assert pauses[-1] == BACKOFF_MAX_SECONDS
     low, high = (ending(job(1), ModelUnavailable("down"), jitter).retry_in.total_seconds() for jitter in (0, 1))
     assert (low, high) == (1.6, 2.4)
+
+
+async def test_a_job_is_claimed_by_one_worker_and_kept_by_its_heartbeat(services: Services, scope: Scope) -> None:
+    await commit(services, scope, "talk", "one")
+    (job,) = await services.jobs.claim("a", ["working_memory"], limit=5)
+    assert await services.jobs.claim("b", ["working_memory"], limit=5) == []
+    (held,) = await services.jobs.heartbeat("a", [job])
+    assert (held.id, held.epoch, held.cancel_asked) == (job.id, job.epoch, False)
+    assert await services.jobs.heartbeat("b", [job]) == []
+
+
+async def test_a_claim_takes_no_more_than_it_may_and_only_its_kinds(services: Services, scope: Scope) -> None:
+    for number in range(4):
+        await commit(services, scope, f"talk-{number}", "one")
+    assert await services.jobs.claim("a", ["another_kind"], limit=5) == []
+    assert len(await services.jobs.claim("a", ["working_memory"], limit=3)) == 3
+    assert sorted(await services.jobs.count()) == [("working_memory", "ready", 1), ("working_memory", "running", 3)]

@@ -1,4 +1,4 @@
-"""Deleting a session: all of it goes, it is counted, and nobody who is just writing to it leaves anything behind."""
+"""Sessions are made, found, listed and deleted: whoever just writes to a deleted one leaves nothing behind."""
 
 import asyncio
 from collections import Counter
@@ -10,13 +10,13 @@ import pytest
 
 from app.bootstrap import Services
 from app.domain.archives import Sealed
-from app.domain.errors import NotFound
+from app.domain.errors import AlreadyExists, Forbidden, InvalidInput, NotFound
 from app.domain.scope import Scope
 from app.storage.deletion import ERASED
 from tests.support.conversations import said
 from tests.support.every_table import fill_every_table
 from tests.support.fake_model import FakeModel, Gate
-from tests.support.house import commit, ended, tell, working
+from tests.support.house import commit, ended, somebody, tell, working
 from tests.support.waiting import eventually
 
 STAYS = {"model_calls"}
@@ -161,3 +161,66 @@ async def test_two_hundred_thousand_messages_are_deleted_at_once(
     receipt = await services.sessions.delete(scope, "talk")
     assert (receipt["messages"], receipt["archives"], receipt["jobs"]) == (200_000, 1, 1)
     assert superuser.execute("SELECT count(*) FROM cairn.messages").fetchone() == (0,)
+
+
+async def test_a_session_is_made_once_under_the_name_it_was_given(services: Services, scope: Scope) -> None:
+    made = await services.sessions.create(scope, "talk", auto_commit_policy={"pending_tokens": 100})
+    assert (made.name, made.last_seq, made.auto_commit_policy) == ("talk", 0, {"pending_tokens": 100})
+    with pytest.raises(AlreadyExists):
+        await services.sessions.create(scope, "talk")
+    assert (await services.sessions.create(scope)).name != (await services.sessions.create(scope)).name
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a/b", InvalidInput), ("", InvalidInput), ("..", Forbidden)])
+async def test_a_name_that_cannot_be_makes_nothing(
+    services: Services, scope: Scope, superuser: psycopg.Connection, name: str, kind: type[Exception]
+) -> None:
+    with pytest.raises(kind):
+        await services.sessions.create(scope, name)
+    with pytest.raises(kind):
+        await tell(services, scope, name, "hello")
+    assert superuser.execute("SELECT count(*) FROM cairn.sessions").fetchone() == (0,)
+
+
+async def test_the_session_that_spoke_last_is_listed_first(services: Services, scope: Scope) -> None:
+    for name in ("first", "second", "third"):
+        await tell(services, scope, name, "hello")
+    await tell(services, scope, "first", "again")
+    assert [session.name for session in await services.sessions.list_recent(scope)] == ["first", "third", "second"]
+    assert len(await services.sessions.list_recent(scope, limit=2)) == 2
+
+
+async def test_a_session_is_described_with_what_its_models_cost(services: Services, scope: Scope) -> None:
+    async with working(services):
+        await ended(services, scope, await commit(services, scope, "talk", "one"))
+        await ended(services, scope, await commit(services, scope, "talk", "two"))
+    details = await services.sessions.describe(scope, "talk")
+    assert (details.spent.prompt, details.spent.completion) == (200, 40)
+    assert (details.session.archive_count, details.session.live_count) == (2, 0)
+
+
+async def test_a_session_that_is_not_there_is_made_only_on_request(services: Services, scope: Scope) -> None:
+    with pytest.raises(NotFound):
+        await services.sessions.describe(scope, "talk")
+    made = await asyncio.gather(*(services.sessions.describe(scope, "talk", auto_create=True) for _ in range(5)))
+    assert len({details.session.id for details in made}) == 1
+
+
+async def test_sessions_of_another_user_are_not_there(services: Services, scope: Scope) -> None:
+    task_id = await commit(services, scope, "talk", "hello")
+    for stranger in (await somebody(services, "acme", "bob"), await somebody(services, "umbrella", "ann")):
+        for call in (
+            services.sessions.describe(stranger, "talk"),
+            services.sessions.delete(stranger, "talk"),
+            services.commits.seal(stranger, "talk"),
+            services.context.assemble(stranger, "talk", 1_000),
+            services.archives.list_all(stranger, "talk"),
+            services.archives.get(stranger, "talk", "archive_001"),
+            services.working_memory.current(stranger, "talk"),
+            services.tasks.get(stranger, str(task_id)),
+            services.tasks.cancel(stranger, str(task_id)),
+        ):
+            with pytest.raises(NotFound):
+                await call
+        assert list(await services.sessions.list_recent(stranger)) == []
+        assert list(await services.tasks.list_recent(stranger)) == []
