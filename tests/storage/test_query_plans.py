@@ -112,6 +112,20 @@ async def test_an_append_reads_a_handful_of_rows(
             assert wasted(plans.reads, at_most=4) == [], name
 
 
+async def test_an_append_that_keeps_turns_reads_what_its_budget_holds(
+    watched: Database, superuser: psycopg.Connection, target: Target, reader: Scope
+) -> None:
+    superuser.execute("UPDATE cairn.messages SET opens = CASE seq % 20 WHEN 1 THEN 'turn' ELSE 'step' END")
+    superuser.execute("UPDATE cairn.sessions SET retention_mode = 'turn_budget', retained_message_token_budget = 300,"
+                      " auto_commit_policy = '{}', last_user_seq = 581 WHERE id = %s", [target.session_id])  # fmt: skip
+    plans = Plans()
+    async with watched.statement(reader) as statement, plans.of(statement._connection):
+        await messages.append(statement, reader, target.name, [said("a")], [1])
+    assert strangers(plans.reads) == []
+    assert 20 <= max(read.rows for read in plans.reads if read.relation == "messages") <= 60
+    assert wasted(plans.reads, at_most=60) == []
+
+
 async def seal(tx: Transaction, scope: Scope, target: Target) -> None:
     session = await sessions.lock(tx, scope, target.name)
     assert session is not None
