@@ -40,7 +40,7 @@ def recover() -> None:
 
     In: {"id", "raw"}. Out: {"id", "sections"}.
 
-    Example:  echo '{"id": 1, "raw": "{\\"current_state\\": {\\"op\\": \\"KEEP\\"}"}' | cairn wm recover
+    Example:  echo '{"id": 1, "raw": "{\\"Current State\\": {\\"op\\": \\"KEEP\\"}"}' | cairn wm recover
     """
     with failures_in_words():
         _for_each_line(dry_recover)

@@ -6,7 +6,8 @@ from app.domain.documents import SectionRecord, StoredDocument
 from app.domain.errors import InvalidInput, PreconditionFailed, session_not_found
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
-from app.domain.working_memory.document import abstract, confined_body
+from app.domain.working_memory.document import abstract
+from app.domain.working_memory.incoming import sanitised_body
 from app.domain.working_memory.sections import Section, find_section
 from app.domain.working_memory.sizes import size_of
 from app.storage import archives, sessions, working_memory
@@ -45,7 +46,7 @@ class Corrections:
                     f"Session {session_name} has no working memory yet; commit it first.", {"resource": session_name}
                 )
             revised = replace(base, revision=base.revision + 1)
-            records = self._corrected(document, section, confined_body(body))
+            records = self._corrected(document, section, sanitised_body(section, body))
             bodies = {name: record.body for name, record in records.items()}
             await archives.revise_document(tx, scope, session.id, base, abstract=abstract(bodies))
             await working_memory.save(tx, scope, session.id, base.archive_no, records, revision=revised.revision)

@@ -10,7 +10,7 @@ from app.domain.excerpts import Excerpt, fitting
 from app.domain.pieces import Piece, next_piece
 from app.domain.prompts import Prompt, SpokenMessage
 from app.domain.tokens import TokenCounter
-from app.domain.working_memory.deferral import DeferredItem
+from app.domain.working_memory.deferral import DeferralReason, DeferredItem
 from app.domain.working_memory.document import render_document
 from app.domain.working_memory.schema import CREATE_TOOL, UPDATE_TOOL, create_parameters, update_parameters
 from app.domain.working_memory.sections import SECTIONS, Bodies
@@ -134,10 +134,14 @@ class Questions:
         )
 
     def _shown_deferred(self, deferred: Sequence[DeferredItem]) -> list[str]:
-        """Return the newest items that wait, within their share of the window, in the order they came."""
+        """Return the newest items that wait, within their share of the window, in the order they came.
+
+        An item that only stands reworded in the document is no news to a model.
+        """
         left = (self._window or 0) // DEFERRED_SHARE if self._window is not None else LARGEST_REPLY_TOKENS
         shown: list[str] = []
-        for item in reversed(deferred[-MOST_DEFERRED:]):
+        waiting = [item for item in deferred if item.reason != DeferralReason.REWORDED]
+        for item in reversed(waiting[-MOST_DEFERRED:]):
             left -= self._count_tokens(item.text)
             if left < 0:
                 break
