@@ -50,7 +50,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message as it is kept; archive_no is None while it is live."""
+    """A message as it is kept."""
 
     seq: int
     message_id: UUID
@@ -61,7 +61,6 @@ class StoredMessage:
     peer_id: str | None = None
     origin: str = "client"
     attributes: Mapping[str, object] = field(default_factory=dict)
-    archive_no: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ async def list_range(
 
 
 def stored_message(row: Mapping[Any, Any]) -> StoredMessage:
-    """Return the message a row holds; archive_no where the query has it."""
+    """Return the message a row holds."""
     values = dict(row)
     values["role"] = MessageRole(values["role"])
     values["parts"] = tuple(values["parts"])

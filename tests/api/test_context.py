@@ -10,7 +10,7 @@ CONTEXT = {"latest_archive_overview", "pre_archive_abstracts", "messages", "esti
 STATS = {"totalArchives", "includedArchives", "droppedArchives", "failedArchives", "activeTokens", "archiveTokens"}
 ADDITIONS = {
     "watermark", "working_memory", "placeholder", "provider", "archive_id", "deferred", "dropped_messages",
-    "omitted_sections",
+    "shortened_messages", "omitted_sections", "order_of_sacrifice",
 }  # fmt: skip
 ARCHIVE = {"archive_id", "abstract", "overview", "messages", "cairn"}
 SECTIONS = 7

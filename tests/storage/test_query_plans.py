@@ -8,6 +8,8 @@ from typing import TypeAlias
 import psycopg
 import pytest
 
+from app.domain.context.coverage import Uncovered
+from app.domain.context.fitting import Conversation
 from app.domain.documents import BaseDocument
 from app.domain.retention import Retention
 from app.domain.scope import Scope
@@ -137,6 +139,12 @@ async def find_torn_pairs(tx: Transaction, scope: Scope, target: Target) -> None
     assert len(await archives.torn_tool_calls(tx, scope, target.session_id, 599)) == 1
 
 
+async def read_context(tx: Transaction, scope: Scope, target: Target, *, budget: int) -> Conversation:
+    session = await sessions.get(tx, scope, target.name)
+    assert session is not None
+    return await context.conversation(tx, scope, session, Uncovered((range(101, 601),)), budget=budget)
+
+
 HOT: dict[str, tuple[Hot, int]] = {
     "get a session": (lambda tx, scope, t: sessions.get(tx, scope, t.name), 1),
     "lock a session": (lambda tx, scope, t: sessions.lock(tx, scope, t.name), 1),
@@ -148,7 +156,8 @@ HOT: dict[str, tuple[Hot, int]] = {
         lambda tx, scope, t: working_memory.get(tx, scope, t.session_id, BaseDocument(1, 0, 100)), 7,
     ),
     "read the items that wait": (lambda tx, scope, t: working_memory.waiting_items(tx, scope, t.session_id), 2),
-    "read the context": (lambda tx, scope, t: context.uncovered_messages(tx, scope, t.session_id), 500),
+    "count the archives": (lambda tx, scope, t: context.archive_counts(tx, scope, t.session_id), 2),
+    "read the context": (lambda tx, scope, t: read_context(tx, scope, t, budget=300), 40),
     "seal": (seal, 4),
 }  # fmt: skip
 
@@ -163,14 +172,19 @@ async def test_a_hot_statement_reads_its_own_session_only(watched: Database, tar
         assert wasted(plans.reads, most_rows) == [], name
 
 
-async def test_the_context_of_a_long_session_is_read_from_its_document_on(
-    watched: Database, target: Target, reader: Scope
+async def test_a_context_is_read_from_the_newest_message_back(
+    watched: Database, superuser: psycopg.Connection, target: Target, reader: Scope
 ) -> None:
+    superuser.execute("UPDATE cairn.messages SET opens = 'step' WHERE seq > 140")
+    superuser.execute("UPDATE cairn.tool_calls SET result_seq = 598 WHERE call_seq = 200")
     plans = Plans()
     async with watched.transaction(reader) as tx, plans.of(await driver(tx)):
-        assert len(await context.uncovered_messages(tx, reader, target.session_id)) == 500
-    reads = [read for read in plans.reads if read.relation == "messages" and read.node != "Bitmap Index Scan"]
-    assert sorted((read.rows, read.removed) for read in reads) in ([(500, 0)], [(0, 0), (500, 0)])
+        read = await read_context(tx, reader, target, budget=300)
+    assert [message.seq for message in read.messages] == [140, 200, *range(563, 601)]
+    assert read.total == 500
+    reads = [(one.rows, one.removed) for one in plans.reads if one.relation == "messages"]
+    assert max(rows for rows, _ in reads) == 37
+    assert strangers(plans.reads) == []
 
 
 async def test_a_claim_reads_the_job_it_takes(watched: Database, target: Target) -> None:

@@ -21,10 +21,10 @@ FILL = """
                                 sealed_tokens, archive_count, last_message_at)
       SELECT account, session, person, 'session-' || session, messages, 10 * messages, messages, 2 * size, 20 * size, 2,
              now() FROM shape;
-    INSERT INTO cairn.messages (account_id, session_id, seq, role, parts, tokens, tokens_through, client_message_id,
-                                body_sha256, reply_live, reply_pending, said_at, stored_at)
-      SELECT account, session, n, 'user', '[{{"type": "text", "text": "some words that fill a page"}}]', 10, 10 * n,
-             'id-' || n, sha256('x'), n, 10 * n, now(), now()
+    INSERT INTO cairn.messages (account_id, session_id, seq, role, opens, parts, tokens, tokens_through,
+                                client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
+      SELECT account, session, n, 'user', 'turn', '[{{"type": "text", "text": "some words that fill a page"}}]', 10,
+             10 * n, 'id-' || n, sha256('x'), n, 10 * n, now(), now()
         FROM shape, generate_series(1, messages) n;
     INSERT INTO cairn.tool_calls (account_id, session_id, call_seq, tool_id, result_seq)
       SELECT account, session, n, 'tool-' || n, CASE WHEN n < messages THEN n + 1 END

@@ -2,9 +2,10 @@
 
 from typing_extensions import TypedDict
 
-from app.api.views.messages import MessageView, message_views
+from app.api.views.messages import MessageView, message_id, message_views
 from app.api.views.working_memory import DeferredView, deferred_views
 from app.domain.archives import archive_id
+from app.domain.context.fitting import ORDER_OF_SACRIFICE
 from app.domain.scope import Scope
 from app.services.context import AssembledContext
 
@@ -24,11 +25,17 @@ class ContextStats(TypedDict):
     archiveTokens: int
 
 
+class ShortenedMessageView(TypedDict):
+    id: str
+    tokens: int
+
+
 class ContextAdditions(TypedDict):
     """What only Cairn says: how current the context is, who wrote the overview, and what the budget left out.
 
     working_memory is current, pending, stale (an update failed, the document stands as it was) or none. With
-    placeholder the overview is no document: it says that no model answered yet.
+    placeholder the overview is no document: it says that no model answered yet. The last four say what the budget took
+    away, shortened_messages with the tokens they have in full, and in which order it would take more.
     """
 
     watermark: WatermarkView
@@ -38,7 +45,9 @@ class ContextAdditions(TypedDict):
     archive_id: str | None
     deferred: list[DeferredView]
     dropped_messages: int
+    shortened_messages: list[ShortenedMessageView]
     omitted_sections: list[str]
+    order_of_sacrifice: list[str]
 
 
 class ContextView(TypedDict):
@@ -78,6 +87,11 @@ def context_view(scope: Scope, context: AssembledContext) -> ContextView:
             "archive_id": archive_id(context.document_archive_no) if context.document_archive_no else None,
             "deferred": deferred_views(context.deferred),
             "dropped_messages": fitted.dropped_messages,
+            "shortened_messages": [
+                {"id": message_id(message.message_id), "tokens": message.tokens}
+                for message in fitted.shortened_messages
+            ],
             "omitted_sections": [section.value for section in fitted.omitted_sections],
+            "order_of_sacrifice": list(ORDER_OF_SACRIFICE),
         },
     }

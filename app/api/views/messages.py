@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NotRequired
+from uuid import UUID
 
 from typing_extensions import TypedDict
 
@@ -84,11 +85,15 @@ def message_views(scope: Scope, messages: Iterable[StoredMessage]) -> list[Messa
     return [message_view(scope, message) for message in messages]
 
 
+def message_id(identifier: UUID) -> str:
+    return f"msg_{identifier.hex}"
+
+
 def message_view(scope: Scope, message: StoredMessage) -> MessageView:
     """Return a message; its time is what the client wrote, else when it was stored."""
     said: Mapping[str, Any] = message.attributes
     view: MessageView = {
-        "id": f"msg_{message.message_id.hex}",
+        "id": message_id(message.message_id),
         "role": message.role.value,
         "parts": [part_view(scope, part) for part in message.parts],
         "created_at": said.get("created_at") or microseconds(message.said_at),

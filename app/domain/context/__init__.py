@@ -1,0 +1,1 @@
+"""Fitting a conversation and its document into a token budget."""
