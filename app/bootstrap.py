@@ -28,6 +28,7 @@ from app.services.model_capabilities import StoredCapabilities
 from app.services.sealing import Sealing
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
+from app.services.transfers import Transfers
 from app.services.working_memory.asking import Asking
 from app.services.working_memory.corrections import Corrections
 from app.services.working_memory.questions import Questions
@@ -57,6 +58,7 @@ class Services:
     auth_mode: str
     root_key: str | None
     sessions: Sessions
+    transfers: Transfers
     messages: Messages
     commits: Commits
     auto_commits: AutoCommits
@@ -164,6 +166,7 @@ def _services(settings: Settings, database: Database, count_tokens: TokenCounter
         auth_mode=auth_mode(settings),
         root_key=settings.root_key.get_secret_value() if settings.root_key else None,
         sessions=Sessions(database, now=_now, session_policy=session_policy),
+        transfers=Transfers(database, count_tokens, max_attempts=settings.max_attempts),
         messages=Messages(database, count_tokens, auto_commits, session_policy=session_policy),
         commits=Commits(database, sealing),
         auto_commits=auto_commits,

@@ -10,7 +10,18 @@ from app.api.body import DEFAULT_LIMITS, BodyLimits
 from app.api.metrics import Metrics
 from app.api.middleware import HostGuard, RequestFrame, TextGuard
 from app.api.openapi import describe
-from app.api.routes import admin, archives, commits, context, messages, sessions, system, tasks, working_memory
+from app.api.routes import (
+    admin,
+    archives,
+    commits,
+    context,
+    messages,
+    sessions,
+    system,
+    tasks,
+    transfers,
+    working_memory,
+)
 from app.bootstrap import Services
 
 _ROUTERS: Final = (
@@ -19,6 +30,7 @@ _ROUTERS: Final = (
     context.router,
     working_memory.router,
     archives.router,
+    transfers.router,
     sessions.router,
     tasks.router,
     admin.router,

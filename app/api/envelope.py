@@ -1,7 +1,7 @@
 """The envelope that every reply of /api/v1 wears. /health, /ready and /metrics go without."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from app.api.schemas.fields import TelemetryWish
 
 JSON: Final = "application/json"
+_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 
 Telemetry: TypeAlias = Mapping[str, object] | None
 
@@ -54,10 +55,30 @@ def answers(result: Any) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def encoded(value: object, default: Callable[[Any], object] | None = None) -> bytes:
+    """Return a value as JSON. default: what to write for a value that JSON has no form for."""
+    try:
+        return orjson.dumps(value, default, orjson.OPT_PASSTHROUGH_DATETIME)
+    except TypeError:  # 1e30 was sent, and is an integer of 31 digits when the database gives it back
+        return orjson.dumps(_with_floats(value), default, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _with_floats(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _with_floats(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_with_floats(item) for item in value]
+        case int() if not _INT_MIN <= value <= _INT_MAX:
+            return float(value)
+        case _:
+            return value
+
+
 def ok(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] | None = None) -> Response:
     """Return the reply of a route that succeeded."""
     body = {"status": "ok", "result": result, "error": None, "telemetry": telemetry, "profile": None}
-    return Response(orjson.dumps(body), headers=headers, media_type=JSON)
+    return Response(encoded(body), headers=headers, media_type=JSON)
 
 
 def ok_without_nulls(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] | None = None) -> Response:
@@ -65,7 +86,7 @@ def ok_without_nulls(result: object, telemetry: Telemetry = None, headers: Mappi
     body: dict[str, object] = {"status": "ok", "result": result}
     if telemetry is not None:
         body["telemetry"] = telemetry
-    return Response(orjson.dumps(body), headers=headers, media_type=JSON)
+    return Response(encoded(body), headers=headers, media_type=JSON)
 
 
 def failure(

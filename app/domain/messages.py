@@ -36,7 +36,8 @@ class NewMessage:
     """A message that is to be stored.
 
     attributes holds what the client said about the message beside role and parts (created_at as written, turn_id,
-    message_kind, source_message_ids) and is given back unchanged.
+    message_kind, source_message_ids) and is given back unchanged. message_id and stored_hash are those of a message
+    that was stored elsewhere before; others get them here.
     """
 
     role: MessageRole
@@ -46,6 +47,8 @@ class NewMessage:
     origin: str | None = None
     client_message_id: str | None = None
     attributes: Mapping[str, object] = field(default_factory=dict)
+    message_id: UUID | None = None
+    stored_hash: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ _BUSY: Final = {
     "53300": "The database takes no more connections; send the request again later.",
     "53100": "The database has no room left on its disk.",
     "53200": "The database has no memory left; send the request again later.",
-    "25006": "The database takes no writes at this moment; send the request again later.",
 }
 _CONNECTION_LOST: Final = ("08", "57P")
 """SQLSTATE classes of a connection that broke and of a server that shuts down or starts."""

@@ -30,7 +30,7 @@ APPEND: Final = """
            auto_commit_policy, outside_window, last_auto_commit_at, work_open, by_turns FROM cairn.append_messages(
       %s, %s, %s, %s, %s::text[], %s::text[]::jsonb[], %s::int[], %s::text[],
       %s::text[], %s::text[], %s::timestamptz[], %s::text[]::jsonb[],
-      %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[], %s::jsonb)
+      %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[], %s::uuid[], %s::jsonb)
 """
 
 
@@ -124,12 +124,17 @@ def _arguments(
         _or_null([message.said_at for message in messages]),
         _or_null([_json(m.attributes) if m.attributes else None for m in messages]),
         [message.client_message_id for message in messages] if with_ids else None,
-        [body_sha256(message) if message.client_message_id else None for message in messages] if with_ids else None,
+        [_hash(message) for message in messages] if with_ids else None,
         [use.position + 1 for use in uses] if uses else None,
         [use.tool_id for use in uses] if uses else None,
         [use.is_result for use in uses] if uses else None,
+        _or_null([message.message_id for message in messages]),
         _json(session_policy.as_dict()) if session_policy else None,
     )
+
+
+def _hash(message: NewMessage) -> bytes | None:
+    return (message.stored_hash or body_sha256(message)) if message.client_message_id else None
 
 
 def _json(value: object) -> str:

@@ -12,6 +12,7 @@ CREATE FUNCTION cairn.append_messages(
     p_peers text[], p_origins text[], p_said timestamptz[], p_attributes jsonb[],      -- NULL where no message has one
     p_client_ids text[], p_hashes bytea[],                                             -- NULL where no message has an id
     p_tool_at int[], p_tool_ids text[], p_tool_results boolean[],                      -- tool parts by message position
+    p_message_ids uuid[],                                                              -- NULL: made here
     p_policy jsonb,                                                                    -- of a session that is made here
     OUT session_id bigint, OUT seqs bigint[], OUT added int, OUT live_count bigint, OUT pending_tokens bigint,
     OUT auto_commit_policy jsonb, OUT outside_window bigint, OUT last_auto_commit_at timestamptz, OUT work_open boolean,
@@ -114,16 +115,16 @@ BEGIN
   at := greatest(clock_timestamp(), s.last_message_at);     -- now() is from before the wait for the lock
 
   IF added = 1 AND fresh IS NULL THEN
-    INSERT INTO cairn.messages (account_id, session_id, seq, role, opens, peer_id, origin, parts, attributes, tokens,
+    INSERT INTO cairn.messages (account_id, session_id, seq, message_id, role, opens, peer_id, origin, parts, attributes, tokens,
                                 tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
-    VALUES (p_account, s.id, top, p_roles[1], p_opens[1], p_peers[1], coalesce(p_origins[1], 'client'), p_parts[1],
+    VALUES (p_account, s.id, top, coalesce(p_message_ids[1], gen_random_uuid()), p_roles[1], p_opens[1], p_peers[1], coalesce(p_origins[1], 'client'), p_parts[1],
             p_attributes[1], p_tokens[1], s.last_tokens + total, p_client_ids[1], p_hashes[1], live_count, pending_tokens,
             coalesce(p_said[1], at), at);
     seqs := ARRAY[top];
   ELSE
-    INSERT INTO cairn.messages (account_id, session_id, seq, role, opens, peer_id, origin, parts, attributes, tokens,
+    INSERT INTO cairn.messages (account_id, session_id, seq, message_id, role, opens, peer_id, origin, parts, attributes, tokens,
                                 tokens_through, client_message_id, body_sha256, reply_live, reply_pending, said_at, stored_at)
-    SELECT p_account, s.id, s.last_seq + row_number() OVER w, p_roles[g], p_opens[g], p_peers[g],
+    SELECT p_account, s.id, s.last_seq + row_number() OVER w, coalesce(p_message_ids[g], gen_random_uuid()), p_roles[g], p_opens[g], p_peers[g],
            coalesce(p_origins[g], 'client'), p_parts[g], p_attributes[g], p_tokens[g], s.last_tokens + sum(p_tokens[g]) OVER w, p_client_ids[g], p_hashes[g],
            live_count, pending_tokens, coalesce(p_said[g], at), at
       FROM generate_subscripts(p_tokens, 1) g WHERE fresh IS NULL OR g = ANY (fresh) WINDOW w AS (ORDER BY g);

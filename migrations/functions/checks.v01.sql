@@ -37,7 +37,7 @@ CREATE VIEW cairn.check_sessions WITH (security_invoker = true) AS
   SELECT r.account_id, r.session_id, 'archive ' || r.archive_no || ' has a document of ' || count(w.section) || ' sections'
     FROM cairn.archives r LEFT JOIN cairn.working_memory_sections w ON w.account_id = r.account_id
          AND w.session_id = r.session_id AND w.archive_no = r.archive_no AND w.revision = r.document_revision
-   WHERE r.has_document GROUP BY r.account_id, r.session_id, r.archive_no HAVING count(w.section) <> 7
+   WHERE r.has_document AND r.legacy_overview IS NULL GROUP BY r.account_id, r.session_id, r.archive_no HAVING count(w.section) <> 7
   UNION ALL
   SELECT j.account_id, min(j.session_id), 'order ' || j.order_key || ' has no head'
     FROM cairn.jobs j WHERE j.state IN ('waiting', 'ready', 'running') AND j.order_key IS NOT NULL

@@ -56,6 +56,7 @@ def _create_archives() -> None:
           document_revision integer NOT NULL DEFAULT 0 CHECK (document_revision >= 0),
           document_source   text,
           document_provider text,
+          legacy_overview   text,
           has_document      boolean NOT NULL GENERATED ALWAYS AS
             (working_memory IN ('applied', 'nothing_to_remember', 'partial')) STORED,
           -- The state people see is computed from the steps: it cannot be written and cannot disagree.
@@ -93,6 +94,7 @@ def _create_archives() -> None:
           CHECK (base_archive_no >= 0 AND base_archive_no < archive_no),
           CHECK (covers_from_seq <= first_seq),
           CHECK (covers_from_seq IS NULL OR (base_archive_no = 0) = (covers_from_seq = 1)),
+          CHECK (legacy_overview IS NULL OR working_memory IN ('applied', 'nothing_to_remember', 'partial')),
           CHECK (working_memory NOT IN ('applied', 'nothing_to_remember', 'partial') OR covers_from_seq IS NOT NULL)
         ) WITH (fillfactor = 80);
         CREATE UNIQUE INDEX archives_task ON cairn.archives (account_id, task_id);
@@ -105,6 +107,8 @@ def _create_archives() -> None:
         CREATE INDEX archives_day ON cairn.archives USING brin (day) WITH (pages_per_range = 32);
         CREATE INDEX archives_unfinished ON cairn.archives (account_id, session_id, archive_no)
           WHERE status IN ('pending', 'running', 'failed');
+        -- archives.legacy_overview:
+        -- an imported overview without any of the seven sections: it stands for the document until the next update
         -- archives.document_source:
         -- how the document came about: update, create, recovered, …: every path leaves its name
     """)

@@ -55,6 +55,8 @@ ROUTES = (
         "tenant",
         f"{_SESSION}/archives/archive_001/working-memory/diff",
     ),
+    RouteCase("GET /api/v1/sessions/{session_id}/export", "tenant", f"{_SESSION}/export"),
+    RouteCase("POST /api/v1/sessions/{session_id}/import", "tenant", f"{_SESSION}/import"),
     RouteCase("DELETE /api/v1/sessions/{session_id}", "tenant", _SESSION),
     RouteCase("GET /api/v1/tasks", "tasks", "/api/v1/tasks"),
     RouteCase("GET /api/v1/tasks/{task_id}", "tasks", _TASK),

@@ -41,6 +41,7 @@ archives: Final = sa.Table(
     sa.Column("document_revision", sa.Integer, nullable=False, server_default="0"),
     sa.Column("document_source", sa.Text),
     sa.Column("document_provider", sa.Text),
+    sa.Column("legacy_overview", sa.Text),
     _computed("has_document", sa.Boolean),
     _computed("status", sa.Text),
     _computed("outcome", sa.Text, nullable=True),
