@@ -115,9 +115,9 @@ def _fit_messages(conversation: Conversation, room: int, count_tokens: TokenCoun
 
 
 def _in_part(question: Group, step: Group, room: int, count_tokens: TokenCounter) -> list[StoredMessage]:
-    """Return question and last step of the newest turn within `room` tokens.
+    """Return question and last step of the newest turn within `room` tokens; nothing if that is only marks.
 
-    Nothing is shown where it would be hardly more than marks. The step is sure of half of the room, the question takes what is left, and the step what the question leaves.
+    The step is sure of half of the room, the question takes what is left, and the step what the question leaves.
     """
     asked, answered = Shortening(question, count_tokens), Shortening(step, count_tokens)
     if _worth_showing(asked, question) + _worth_showing(answered, step) > room:

@@ -1,8 +1,7 @@
-"""Messages shown in part: what is filled first, and how a text is cut.
+"""Messages shown in part, and what of them is filled first.
 
-Everything here is monotone in the allowance: with more tokens no part is ever shown shorter. So the search for the
-longest beginning and end walks a grid that does not depend on the allowance, and what comes later in the order of
-filling gets nothing before what comes earlier is whole.
+With more tokens no part is ever shown shorter: what comes later in the order of filling gets nothing before what comes
+earlier is whole.
 """
 
 import json
@@ -11,16 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.messages import Part, StoredMessage, countable_text
+from app.domain.shortening import OMISSION, longest_text, most_chars, shortened_text, shortened_value
 from app.domain.tokens import TokenCounter
-
-OMISSION: Final = "[…]"
-HEAD_SHARE: Final = 0.75
-"""A text that is cut shows its beginning and, in a quarter of the room, its end."""
 
 MOST_CHARS_PER_TOKEN: Final = 16
 """What is longer than this is taken not to fit without being counted: counting a huge text takes long."""
 
-_HALVINGS: Final = 8
 _IMAGES: Final = frozenset({"image", "image_url"})
 
 
@@ -31,28 +26,6 @@ class _Slot:
     message: int
     part: int
     field: str
-
-
-def shortened_text(text: str, chars: int) -> str:
-    """Return a text with `chars` characters of its beginning and end around a mark, or as it is if it is not longer."""
-    if len(text) <= max(chars, len(OMISSION)):
-        return text
-    head = chars - int(chars * (1 - HEAD_SHARE))
-    tail = chars - head
-    return text[:head] + OMISSION + (text[-tail:] if tail else "")
-
-
-def shortened_value(value: object, chars: int) -> object:
-    """Return a JSON value in which no text is longer than `chars` characters; its shape and its keys stay."""
-    match value:
-        case str():
-            return shortened_text(value, chars)
-        case dict():
-            return {key: shortened_value(member, chars) for key, member in value.items()}
-        case list():
-            return [shortened_value(member, chars) for member in value]
-        case _:
-            return value
 
 
 class Shortening:
@@ -96,7 +69,7 @@ class Shortening:
             parts[slot.part] = _with_value(least, self._original(slot), slot.field, chars)
             return self._fits([parts], allowance - others)
 
-        chars = _most_chars(fits, _longest_text(self._original(slot)))
+        chars = most_chars(fits, longest_text(self._original(slot)))
         parts[slot.part] = _with_value(least, self._original(slot), slot.field, chars) if chars else least
 
     def _with(self, shown: list[list[Part]], slot: _Slot, chars: int | None) -> Part:
@@ -177,39 +150,10 @@ def _cut(part: Part, chars: int) -> Part:
     return {key: value if key == "type" else shortened_value(value, chars) for key, value in part.items()}
 
 
-def _longest_text(value: object) -> int:
-    """Return the number of characters of the longest text in a JSON value."""
-    match value:
-        case str():
-            return len(value)
-        case dict():
-            return max(map(_longest_text, value.values()), default=0)
-        case list():
-            return max(map(_longest_text, value), default=0)
-        case _:
-            return 0
-
-
 def _most_whole(fits: Callable[[int], bool], most: int) -> int:
     """Return how many values fit whole; a predicate that holds more often never gives a smaller number."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
-
-
-def _most_chars(fits: Callable[[int], bool], most: int) -> int:
-    """Return about the greatest number below `most` that fits, 0 for none, without ever trying much larger ones.
-
-    It is found by doubling, then by halving steps: on a grid that is the same for every allowance.
-    """
-    low, high = 0, 1
-    while high < most and fits(high):
-        low, high = high, high * 2
-    step = high - low
-    for _ in range(_HALVINGS):
-        step //= 2
-        if step and low + step < most and fits(low + step):
-            low += step
     return low

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.context.fitting import Conversation, FittedContext, fit_context
-from app.domain.context.shortening import OMISSION
 from app.domain.messages import MessageRole, NewMessage, Part, countable_text
+from app.domain.shortening import OMISSION
 from app.domain.working_memory.sections import SECTIONS
 from tests.support.conversations import answered, calls, results, said
 from tests.support.stored import stored, tool_pairs
