@@ -64,7 +64,11 @@ async def test_a_commit_wakes_the_workers(services: Services, scope: Scope) -> N
             heard.append(await anext(channels))
 
     listening = asyncio.create_task(listen())
-    await eventually(lambda: asyncio.sleep(0, bool(heard)), "listening")
+
+    async def is_listening() -> bool:
+        return bool(heard)
+
+    await eventually(is_listening, "listening")
     await services.commits.seal(scope, "talk")
     await asyncio.wait_for(listening, 10)
     assert heard == ["listening", "cairn_jobs"]

@@ -76,7 +76,7 @@ async def test_a_snapshot_is_one_picture_and_writes_nothing(
         before = await sessions.get(tx, scope, "talk")
         superuser.execute("UPDATE cairn.sessions SET keep_recent_count = 7")
         assert await sessions.get(tx, scope, "talk") == before
-    with pytest.raises(sa.exc.DBAPIError, match="read-only transaction"):
+    with pytest.raises((Unavailable, sa.exc.InternalError)):
         async with database.transaction(scope, snapshot=True) as tx:
             await sessions.create(tx, scope, "new")
 
