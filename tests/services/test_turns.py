@@ -85,7 +85,7 @@ async def test_database_and_model_agree_on_turns_after_every_step(
 
 @pytest.mark.cases
 @pytest.mark.timeout(900)
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.one_of(BATCHES, BATCHES, COMMITS), min_size=5, max_size=40))
 async def test_database_and_model_agree_on_turns_in_long_histories(
     services: Services, scope: Scope, steps: list
@@ -169,6 +169,22 @@ async def hide_archive(services: Services, scope: Scope) -> None:
 async def shown(services: Services, scope: Scope) -> list[object]:
     context = await services.context.assemble(scope, "talk", 100_000)
     return [message.parts[0]["text"] for message in context.fitted.messages]
+
+
+async def test_a_recount_finds_a_wrong_sum_and_a_wrong_question(
+    services: Services, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    await append(services.database, scope, "talk", [10, 90, 10], [said(), answered(), answered()])
+    await commit_by_turns(services, scope, "talk", TurnRetention(1, 100))
+
+    def faults() -> list[str]:
+        return sorted(row.fault for row in superuser.execute("SELECT fault FROM cairn.check_sessions"))
+
+    assert faults() == []
+    superuser.execute("UPDATE cairn.sessions SET pending_tokens = 1")
+    assert faults() == ["counters differ from a recount"]
+    superuser.execute("UPDATE cairn.sessions SET pending_tokens = 0, anchor_seq = 2")
+    assert faults() == ["the live messages do not go on with the turn of message 2"]
 
 
 async def test_what_is_kept_is_remembered_by_the_next_process(services: Services, scope: Scope) -> None:
