@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.domain.working_memory.document import render_document
 from app.domain.working_memory.sections import SECTIONS, Section
 
 
@@ -25,12 +26,21 @@ class SectionRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The working memory after one archive; revision counts corrections by hand."""
+    """The working memory after one archive; revision counts corrections by hand.
+
+    legacy: the text of one that was imported and has none of the seven sections; it then has no bodies.
+    """
 
     archive_no: int
     revision: int
     last_seq: int
     sections: Mapping[Section, SectionRecord]
+    legacy: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the document in one piece, as people and hosts read it."""
+        return self.legacy if self.legacy is not None else render_document(self.bodies)
 
     @property
     def bodies(self) -> dict[Section, str]:

@@ -38,6 +38,19 @@ def newest_errors(bodies: Bodies) -> Excerpt:
     return _excerpt(bodies, {section: _newest(bodies.get(section, ""), MOST_ERRORS)})
 
 
+def first_lines(text: str, *, room: int, count_tokens: TokenCounter) -> str:
+    """Return as many whole lines from the beginning of a text as fit `room` tokens."""
+    if count_tokens(text) <= room:
+        return text
+    shown: list[str] = []
+    for line in text.split("\n"):
+        room -= count_tokens(line + "\n")
+        if room < 0:
+            break
+        shown.append(line)
+    return "\n".join(shown)
+
+
 def fitting(bodies: Bodies, *, room: int, count_tokens: TokenCounter) -> Excerpt:
     """Return the document with as many of the newest items as fit `room` tokens.
 

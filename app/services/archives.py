@@ -7,7 +7,6 @@ from app.domain.documents import BaseDocument
 from app.domain.errors import archive_not_found, session_not_found
 from app.domain.messages import StoredMessage
 from app.domain.scope import Scope
-from app.domain.working_memory.document import render_document
 from app.storage import archives, messages, sessions, working_memory
 from app.storage.transaction import Database
 
@@ -49,6 +48,6 @@ class Archives:
             if archive.has_document:
                 after = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
                 document = await working_memory.get(tx, scope, session.id, after)
-                overview = render_document(document.bodies) if document else ""
+                overview = document.text if document else ""
             said = await messages.list_range(tx, scope, session.id, archive.first_seq, archive.last_seq)
             return ArchiveView(archive, overview, tuple(said))

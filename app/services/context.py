@@ -63,11 +63,13 @@ class _Memory:
 
     @property
     def bodies(self) -> Bodies | None:
-        return newest_errors(self.document.bodies).bodies if self.document else None
+        has_sections = self.document is not None and self.document.legacy is None
+        return newest_errors(self.document.bodies).bodies if self.document and has_sections else None
 
     @property
     def placeholder(self) -> str:
-        return placeholder(self.newer)
+        """Return what is shown where there are no sections: an imported overview, or that there is none."""
+        return self.document.text if self.document and self.document.legacy is not None else placeholder(self.newer)
 
     def with_messages(self, fitted: FittedContext) -> AssembledContext:
         written = next((a for a in self.known_archives if self.document and a.archive_no == self.base.archive_no), None)

@@ -42,7 +42,17 @@ async def get(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument
     for row in (await tx.execute(query)).mappings():
         section = SECTIONS[row["section"] - 1]
         records[section] = SectionRecord(**{**row, "section": section})
-    return StoredDocument(base.archive_no, base.revision, base.last_seq, records)
+    legacy = None if records else await _legacy_overview(tx, scope, session_id, base.archive_no)
+    return StoredDocument(base.archive_no, base.revision, base.last_seq, records, legacy)
+
+
+async def _legacy_overview(tx: Transaction, scope: Scope, session_id: int, archive_no: int) -> str | None:
+    a = t.archives.c
+    query = sa.select(a.legacy_overview).where(
+        a.account_id == scope.account_id, a.session_id == session_id, a.archive_no == archive_no
+    )
+    text: str | None = (await tx.execute(query)).scalar_one_or_none()
+    return text
 
 
 async def save(

@@ -7,7 +7,6 @@ from typing_extensions import TypedDict
 from app.domain.archives import archive_id
 from app.domain.documents import StoredDocument
 from app.domain.working_memory.deferral import DeferredItem
-from app.domain.working_memory.document import render_document
 from app.services.working_memory.working_memories import Comparison, CurrentWorkingMemory
 
 
@@ -78,7 +77,7 @@ def document_view(session_name: str, document: StoredDocument | None) -> Documen
         "archive_id": archive_id(document.archive_no) if document else None,
         "revision": document.revision if document else 0,
         "covered_through_seq": document.last_seq if document else 0,
-        "overview": render_document(document.bodies) if document else "",
+        "overview": document.text if document else "",
         "tokens": document.tokens if document else 0,
         "sections": _section_views(document) if document else [],
     }

@@ -41,9 +41,10 @@ class Corrections:
                 raise session_not_found(session_name)
             base = await working_memory.base_document(tx, scope, session.id)
             document = await working_memory.get(tx, scope, session.id, base)
-            if document is None:
+            if document is None or document.legacy is not None:
                 raise PreconditionFailed(
-                    f"Session {session_name} has no working memory yet; commit it first.", {"resource": session_name}
+                    f"Session {session_name} has no working memory of seven sections yet; commit it first.",
+                    {"resource": session_name},
                 )
             revised = replace(base, revision=base.revision + 1)
             records = self._corrected(document, section, sanitised_body(section, body))

@@ -19,6 +19,7 @@ from app.storage.transaction import Database, Transaction
 class Material:
     """What an update of one archive builds on: the base document, what it does not cover, and what waits.
 
+    earlier_overview is an imported text without sections, '' where there is none: the document is then None.
     kept_answers are the usable ones of earlier attempts, the newest first: what they are about is not asked again.
     """
 
@@ -26,6 +27,7 @@ class Material:
     archive: Archive
     base: BaseDocument
     document: StoredDocument | None
+    earlier_overview: str
     said: tuple[StoredMessage, ...]
     deferred: tuple[DeferredItem, ...]
     kept_answers: tuple[StoredAnswer, ...]
@@ -47,11 +49,13 @@ async def read_material(database: Database, job: Job, step: str) -> Material:
             raise JobLost("The session is gone, or the step has ended already.")
         await jobs.start_archive(tx, scope, job.session_id, job.archive_no)
         base = await working_memory.base_document(tx, scope, job.session_id, before=job.archive_no)
+        document = await working_memory.get(tx, scope, job.session_id, base)
         return Material(
             scope=scope,
             archive=archive,
             base=base,
-            document=await working_memory.get(tx, scope, job.session_id, base),
+            document=document if document is not None and document.legacy is None else None,
+            earlier_overview=(document.legacy or "") if document is not None else "",
             said=tuple(await _uncovered(tx, scope, base, archive)),
             deferred=tuple(await working_memory.waiting_items(tx, scope, job.session_id)),
             kept_answers=tuple(await model_calls.usable_answers(tx, scope, job.session_id, job.archive_no, step)),

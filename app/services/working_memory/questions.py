@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.errors import ModelRefused
-from app.domain.excerpts import Excerpt, fitting
+from app.domain.excerpts import Excerpt, first_lines, fitting
 from app.domain.pieces import Piece, next_piece
 from app.domain.prompts import Prompt, SpokenMessage
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.deferral import DeferralReason, DeferredItem
 from app.domain.working_memory.document import render_document
+from app.domain.working_memory.items import bullet, read_items
 from app.domain.working_memory.schema import CREATE_TOOL, UPDATE_TOOL, create_parameters, update_parameters
-from app.domain.working_memory.sections import SECTIONS, Bodies
+from app.domain.working_memory.sections import SECTIONS, Bodies, Section
 from app.domain.working_memory.sizes import section_sizes, size_warnings
 from app.prompts.working_memory import render_creation, render_update
 from app.providers.ports import ToolRequest, ToolSpec, WorkingMemorySource
@@ -43,10 +44,14 @@ _EMPTY: Final[Bodies] = dict.fromkeys(SECTIONS, "")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the next piece builds on: the document so far (None before the first) and what waits outside it."""
+    """What the next piece builds on: the document so far (None before the first) and what waits outside it.
+
+    earlier: before the first, an overview without sections that the new document is to carry over.
+    """
 
     bodies: Bodies | None
     deferred: Sequence[DeferredItem]
+    earlier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,9 @@ class Question:
 
     @property
     def source(self) -> WorkingMemorySource:
-        return WorkingMemorySource(self.standing.bodies, self.piece.messages)
+        earlier = "\n".join(bullet(item.text) for item in read_items(self.standing.earlier))
+        bodies = {Section.KEY_FACTS: earlier} if earlier else self.standing.bodies
+        return WorkingMemorySource(bodies, self.piece.messages)
 
     @property
     def sections_in_part(self) -> tuple[int, ...]:
@@ -86,6 +93,9 @@ class Questions:
             return Question(standing, Excerpt(bodies) if bodies is not None else None, Piece(tuple(messages), ()))
         most = self._window - min(self._window // REPLY_SHARE, LARGEST_REPLY_TOKENS)
         shown = None
+        if standing.earlier:
+            shortened = first_lines(standing.earlier, room=most // DOCUMENT_SHARE, count_tokens=self._count_tokens)
+            standing = replace(standing, earlier=shortened)
         if bodies is not None:
             shared = most - self._cost(Standing(_EMPTY, ()), Excerpt(_EMPTY), ())
             shown = fitting(bodies, room=shared // DOCUMENT_SHARE, count_tokens=self._count_tokens)
@@ -122,7 +132,7 @@ class Questions:
 
     def _prompt(self, standing: Standing, shown: Excerpt | None, messages: Sequence[SpokenMessage]) -> Prompt:
         if standing.bodies is None or shown is None:
-            return render_creation(messages, tool_name=CREATE_TOOL)
+            return render_creation(messages, tool_name=CREATE_TOOL, earlier_document=standing.earlier)
         oversized = [size.section for size in size_warnings(standing.bodies, self._count_tokens)]
         return render_update(
             shown.bodies,

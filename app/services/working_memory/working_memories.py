@@ -138,7 +138,8 @@ class WorkingMemories:
             reading = _kept_reading(material, left)
             if reading is None:
                 known = material.document is not None or bool(readings)
-                standing = Standing(merged.bodies if known else None, merged.deferred)
+                earlier = "" if known else material.earlier_overview
+                standing = Standing(merged.bodies if known else None, merged.deferred, earlier)
                 question = self._questions.next_question(standing, left)
                 reading = await self._asking.ask(job, material, question)
             readings.append(reading)
