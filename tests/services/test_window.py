@@ -70,7 +70,7 @@ async def compare(services: Services, scope: Scope, session: str, model: WindowM
     assert [archive.first_seq for archive in archives] == [1, *(end + 1 for end in model.ends)][: len(archives)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 async def test_database_and_model_agree_after_every_step(services: Services, scope: Scope, steps: list) -> None:
     await play(services, scope, secrets.token_hex(8), steps)
