@@ -7,6 +7,7 @@ from app.cli.doctor import doctor
 from app.cli.import_conversation import import_conversation
 from app.cli.migrate import migrate
 from app.cli.serve import serve
+from app.cli.transfers import export_session
 from app.cli.worker import worker
 from app.cli.working_memory import working_memory
 
@@ -21,6 +22,7 @@ commands = typer.Typer(
 for command in (serve, worker, migrate, doctor, demo):
     commands.command()(command)
 commands.command(name="import")(import_conversation)
+commands.command(name="export")(export_session)
 commands.add_typer(working_memory, name="wm")
 
 

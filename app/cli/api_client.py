@@ -16,6 +16,7 @@ from app.embedded.home import open_home, recorded_url
 from app.settings import Settings
 
 TIMEOUT_SECONDS = 60.0
+TRANSFER_SECONDS = 900.0
 START_SECONDS = 90.0
 END_SECONDS = 30.0
 POLL_SECONDS = 0.2
@@ -50,6 +51,32 @@ class ApiClient:
     def context(self, session_id: str) -> dict[str, Any]:
         return self._call("GET", f"/api/v1/sessions/{quote(session_id, safe='')}/context")
 
+    def has_session(self, session_id: str) -> bool:
+        try:
+            reply = self._http.get(f"/api/v1/sessions/{quote(session_id, safe='')}")
+        except httpx.HTTPError as error:
+            raise Unavailable(f"{self.url} does not answer: {error}") from error
+        return reply.status_code == httpx.codes.OK
+
+    def import_session(self, session_id: str, chunks: Iterator[bytes]) -> dict[str, Any]:
+        path = f"/api/v1/sessions/{quote(session_id, safe='')}/import"
+        return self._call("POST", path, content=chunks, timeout=TRANSFER_SECONDS)
+
+    def export_lines(self, session_id: str) -> Iterator[bytes]:
+        """Yield the lines of an export as they come, without their ends. The last one may be cut short."""
+        path = f"/api/v1/sessions/{quote(session_id, safe='')}/export"
+        try:
+            with self._http.stream("GET", path, timeout=TRANSFER_SECONDS) as reply:
+                if reply.status_code != httpx.codes.OK:
+                    reply.read()
+                    self._result(path, reply)
+                rest = b""
+                for chunk in reply.iter_bytes():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    yield from lines
+        except httpx.HTTPError as error:
+            raise Unavailable(f"{self.url} does not answer: {error}") from error
+
     def wait_for_task(self, task_id: str, tick: Callable[[], None]) -> dict[str, Any]:
         """Return a task when it has ended, calling `tick` while it has not."""
         while True:
@@ -65,11 +92,14 @@ class ApiClient:
         except httpx.HTTPError:
             return False
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
         try:
-            reply = self._http.request(method, path, json=body)
+            reply = self._http.request(method, path, json=body, **options)
         except httpx.HTTPError as error:
             raise Unavailable(f"{self.url} does not answer: {error}") from error
+        return self._result(path, reply)
+
+    def _result(self, path: str, reply: httpx.Response) -> dict[str, Any]:
         try:
             envelope = reply.json()
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""`cairn import`: bring a conversation from a file of JSON lines."""
+"""`cairn import`: bring a conversation from JSON lines, from an export, or from a directory of OpenViking."""
 
 import hashlib
 import json
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.cli.api_client import ApiClient, ServerSaid, connected
 from app.cli.terminal import failures_in_words, load_settings, out
+from app.cli.transfers import import_directory, import_export, is_export
 from app.domain.errors import InvalidInput, Unavailable
 
 BATCH = 100
@@ -28,25 +29,38 @@ class Line:
 
 
 def import_conversation(
-    file: Annotated[Path, typer.Argument(help="JSON lines, one message per line.", exists=True, dir_okay=False)],
-    session: Annotated[str | None, typer.Option(help="Session for lines that name none.")] = None,
+    source: Annotated[
+        Path, typer.Argument(help="JSON lines, an export of Cairn, or a session directory of OpenViking.", exists=True)
+    ],
+    session: Annotated[
+        str | None, typer.Option(help="Session for lines that name none; new name of an export.")
+    ] = None,
     commit: Annotated[bool, typer.Option("--commit", help="Commit every session at the end and wait.")] = False,
     url: Annotated[str | None, typer.Option(help="Server to talk to; default: the one that runs here.")] = None,
     key: Annotated[str | None, typer.Option(envvar="CAIRN_API_KEY", help="API key, where the server asks.")] = None,
 ) -> None:
     """Add the messages of a file, in order. A second run of the same file adds nothing twice.
 
-    A line is an object with `role`, `content` (text) or `parts` (a list), and if you like `created_at` and
-    `session_id`. The whole file is read and checked before the first message is sent.
+    An export, and a directory of OpenViking with one session or many, become sessions of their own, each whole or not
+    at all; one that is there already is left alone. Otherwise a line is an object with `role`, `content` (text) or
+    `parts` (a list), and if you like `created_at` and `session_id`. All of it is read and checked before the first
+    message is sent.
 
     Example:  cairn import chat.jsonl --session holiday --commit
     """
     with failures_in_words():
-        lines = read_lines(file, session)
+        whole = source.is_dir() or is_export(source)
+        lines = [] if whole else read_lines(source, session)
         with connected(load_settings(), url, key) as client:
-            _send(client, lines)
+            if source.is_dir():
+                names = import_directory(client, source, session)
+            elif whole:
+                names = import_export(client, source, session)
+            else:
+                _send(client, lines)
+                names = sorted({line.session_id for line in lines})
             if commit:
-                _commit(client, sorted({line.session_id for line in lines}))
+                _commit(client, names)
 
 
 def read_lines(file: Path, session: str | None) -> list[Line]:

@@ -258,7 +258,7 @@ async def test_a_waiting_task_can_be_cancelled_once(client):
     assert len(result(await client.get(f"{SESSION}/context"))["messages"]) == 3
 
 
-@pytest.mark.parametrize("task_id", ["no-uuid", "00000000-0000-0000-0000-000000000000", "%00", "石"])
+@pytest.mark.parametrize("task_id", ["no-uuid", "00000000-0000-0000-0000-000000000000", "石"])
 @pytest.mark.parametrize(("method", "rest"), [("GET", ""), ("POST", "/cancel")])
 async def test_an_unknown_task_is_not_found(client, method, rest, task_id):
     reply = await client.request(method, f"/api/v1/tasks/{task_id}{rest}")
