@@ -21,20 +21,22 @@ from tests.support.handed_data import load_test_data, skipped_without_data
 from tests.support.sealing import append, seal, seal_idle
 from tests.support.turn_model import TurnModel
 
-MESSAGES = st.one_of(
-    st.just(said()),
-    st.just(answered()),
-    st.just(answered()),
-    st.sampled_from(["a", "b"]).map(calls),
-    st.sampled_from(["a", "b"]).map(results),
-    st.just(said(by=MessageRole.TOOL)),
-    st.just(said(by=MessageRole.SYSTEM)),
-)
-BATCHES = st.lists(st.tuples(MESSAGES, st.integers(0, 9)), min_size=1, max_size=5)
-TURNS = st.builds(TurnRetention, st.integers(0, 3), st.integers(1, 30), st.integers(0, 3))
+MESSAGES = st.sampled_from(
+    [
+        *[said(), answered(), answered(), answered()] * 3,
+        calls("a"), results("a"), calls("b"), results("b"), said(by=MessageRole.TOOL), said(by=MessageRole.SYSTEM),
+    ]
+)  # fmt: skip
+BATCHES = st.lists(st.tuples(MESSAGES, st.integers(0, 9)), min_size=3, max_size=8)
+SMALL = st.lists(st.tuples(MESSAGES, st.integers(0, 9)), min_size=1, max_size=2)
+TURNS = st.builds(TurnRetention, st.sampled_from([1, 2, 3, 0]), st.integers(8, 30), st.sampled_from([1, 0, 2, 3]))
 IDLE = "idle"
-COMMITS = st.one_of(TURNS, TURNS, TURNS, st.integers(0, 3), st.just(IDLE))
-STEPS = st.lists(st.one_of(BATCHES, BATCHES, COMMITS), min_size=1, max_size=12)
+COMMITS = st.one_of(*[TURNS] * 6, st.integers(0, 3), st.just(IDLE))
+"""Large turns are rare among messages at random: sizes and weights are such that every second history has one."""
+
+
+def histories(most: int) -> st.SearchStrategy[list]:
+    return st.lists(st.one_of(BATCHES, SMALL, TURNS, COMMITS), min_size=6, max_size=most)
 
 
 async def commit_by_turns(services: Services, scope: Scope, session: str, turns: TurnRetention) -> Any:
@@ -74,8 +76,8 @@ async def compare(services: Services, scope: Scope, session: str, model: TurnMod
     assert (stored.live_count, stored.pending_tokens) == (model.live_count, model.pending_tokens)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=STEPS)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=histories(14))
 async def test_database_and_model_agree_on_turns_after_every_step(
     services: Services, scope: Scope, superuser: psycopg.Connection, steps: list
 ) -> None:
@@ -85,8 +87,8 @@ async def test_database_and_model_agree_on_turns_after_every_step(
 
 @pytest.mark.cases
 @pytest.mark.timeout(900)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(st.one_of(BATCHES, BATCHES, COMMITS), min_size=5, max_size=40))
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=histories(40))
 async def test_database_and_model_agree_on_turns_in_long_histories(
     services: Services, scope: Scope, steps: list
 ) -> None:
