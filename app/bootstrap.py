@@ -29,12 +29,14 @@ from app.services.sealing import Sealing
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
 from app.services.transfers import Transfers
+from app.services.upkeep import Upkeep
 from app.services.working_memory.asking import Asking
 from app.services.working_memory.corrections import Corrections
 from app.services.working_memory.questions import Questions
 from app.services.working_memory.working_memories import WorkingMemories
 from app.settings import Settings
 from app.storage import migrations
+from app.storage.task_changes import TaskChanges
 from app.storage.transaction import Database, transaction_open
 
 
@@ -69,6 +71,7 @@ class Services:
     corrections: Corrections
     identity: Identities
     jobs: Jobs
+    upkeep: Upkeep
     health: Health
     worker_limits: WorkerLimits
 
@@ -141,7 +144,9 @@ async def build(settings: Settings, *, database_url: str, model: ChatModel | Non
         stack.push_async_callback(database.close)
         built = _guarded(model) if model else _stored_model(settings, count_tokens, database)
         stack.push_async_callback(built.aclose)
-        yield _services(settings, database, count_tokens, built)
+        changes = TaskChanges(database)
+        stack.push_async_callback(changes.aclose)
+        yield _services(settings, database, count_tokens, built, changes)
 
 
 def _working_memories(
@@ -155,7 +160,9 @@ def _working_memories(
     return WorkingMemories(database, Asking(database, model, questions), questions, count_tokens)
 
 
-def _services(settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel) -> Services:
+def _services(
+    settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel, changes: TaskChanges
+) -> Services:
     sealing = Sealing(settings.max_attempts)
     auto_commits = AutoCommits(database, sealing, now=_now)
     session_policy = AutoCommitPolicy() if settings.auto_commit else None
@@ -172,11 +179,17 @@ def _services(settings: Settings, database: Database, count_tokens: TokenCounter
         auto_commits=auto_commits,
         context=Contexts(database, count_tokens),
         archives=Archives(database),
-        tasks=Tasks(database),
+        tasks=Tasks(database, changes, max_attempts=settings.max_attempts),
         working_memory=_working_memories(settings, database, count_tokens, model),
         corrections=Corrections(database, count_tokens),
         identity=Identities(database),
         jobs=Jobs(database, lease_seconds=settings.lease_seconds),
+        upkeep=Upkeep(
+            database,
+            max_attempts=settings.max_attempts,
+            jobs_days=settings.keep_jobs_days,
+            model_answers_days=settings.keep_model_answers_days,
+        ),
         health=Health(database, head=migrations.head()),
         worker_limits=WorkerLimits(
             settings.worker_slots,

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Final
 
@@ -74,11 +75,23 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
-        server = uvicorn.Server(config)
+        server = _Server(config, before_shutdown=services.tasks.release)
         server.should_exit = asked_to_end.is_set()
         if parent_fd is not None:
             _end_with_parent(server, parent_fd)
         await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells those who wait for something that it goes, before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, before_shutdown: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._before_shutdown = before_shutdown
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._before_shutdown()
+        await super().shutdown(sockets)
 
 
 def _limits(settings: Settings) -> BodyLimits:

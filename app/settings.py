@@ -82,6 +82,12 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(60.0, gt=0, description="After this long without a heartbeat a job is taken over.")
     max_attempts: int = Field(5, ge=1, le=100, description="Attempts of a job before it ends failed.")
     step_deadline_seconds: float = Field(600.0, gt=0, description="Longest time for one attempt of one job.")
+    keep_jobs_days: float = Field(
+        90.0, gt=0, description="After so many days a finished job is forgotten; one that can be retried is kept."
+    )
+    keep_model_answers_days: float = Field(
+        30.0, gt=0, description="After so many days the raw answers of the model are forgotten."
+    )
 
     # Sessions that commit themselves
     auto_commit: bool = Field(

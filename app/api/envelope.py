@@ -1,7 +1,7 @@
 """The envelope that every reply of /api/v1 wears. /health, /ready and /metrics go without."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -79,6 +79,12 @@ def ok(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] |
     """Return the reply of a route that succeeded."""
     body = {"status": "ok", "result": result, "error": None, "telemetry": telemetry, "profile": None}
     return Response(encoded(body), headers=headers, media_type=JSON)
+
+
+def ok_page(result: Sequence[object], *, has_more: bool, next_cursor: str | None) -> Response:
+    """Return a page of a list. The result is the bare list, so what follows it stands beside it."""
+    body = {"status": "ok", "result": result, "error": None, "telemetry": None, "profile": None}
+    return Response(encoded({**body, "has_more": has_more, "next_cursor": next_cursor}), media_type=JSON)
 
 
 def ok_without_nulls(result: object, telemetry: Telemetry = None, headers: Mapping[str, str] | None = None) -> Response:

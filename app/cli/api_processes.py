@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +30,7 @@ class ApiKeepsDying(Unavailable):
 
 
 class ApiProcesses:
-    """Any number of processes that accept on one listening socket.
+    """Any number of processes that accept on one listening socket, and add up their metrics in one folder.
 
     Each holds the reading end of a pipe whose writing end only this process has: however this process ends, they read
     the end of the pipe and stop. They are in sessions of their own, so that Ctrl-C reaches them through us.
@@ -41,13 +43,16 @@ class ApiProcesses:
         self._program = program
         # The children run the same code as this process, whatever lies in the folder we were started from (hence -P).
         code = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-        self._environment = {**os.environ, **environment, "PYTHONPATH": code}
+        self._counts = tempfile.mkdtemp(prefix="cairn-metrics-")
+        shared = {"PYTHONPATH": code, "PROMETHEUS_MULTIPROC_DIR": self._counts}
+        self._environment = {**os.environ, **environment, **shared}
         self._life_reader, self._life_writer = os.pipe()
 
     def close(self) -> None:
-        """Close the pipe, which also ends whatever process is still there."""
+        """Close the pipe, which also ends whatever process is still there, and remove the folder of the metrics."""
         os.close(self._life_writer)
         os.close(self._life_reader)
+        shutil.rmtree(self._counts, ignore_errors=True)
 
     async def keep_running(self, stop: asyncio.Event) -> None:
         """Keep one process running until `stop` is set, then end it and return. Raises: ApiKeepsDying."""

@@ -50,7 +50,9 @@ class JobTenant:
 class StepReport:
     """The state of one step's job, for people who ask how a task is doing.
 
-    shortened_messages are the seqs of those the model saw in part only: they make an outcome partial.
+    next_attempt_at is there while a failed attempt is waited out. pieces_done counts the questions answered so far,
+    None where nobody knows. shortened_messages are the seqs of those the model saw in part only: they make an outcome
+    partial.
     """
 
     step: str
@@ -63,6 +65,9 @@ class StepReport:
     finished_at: datetime | None
     cancel_asked: bool = False
     shortened_messages: tuple[int, ...] = ()
+    max_attempts: int | None = None
+    next_attempt_at: datetime | None = None
+    pieces_done: int | None = None
 
 
 def backoff_seconds(attempt: int, jitter: float, *, asked_for: float | None = None) -> float:

@@ -1,8 +1,7 @@
-"""Archives as rows: sealing, reading, cancelling."""
+"""Archives as rows: sealing, reading."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -11,15 +10,13 @@ from app.domain.archives import Archive, Sealed, StepOutcome, ToolPair
 from app.domain.commits import Trigger
 from app.domain.documents import BaseDocument
 from app.domain.errors import StaleDocument
-from app.domain.jobs import StepReport
 from app.domain.retention import Kept, Retention, TurnRetention
 from app.domain.scope import Scope
 from app.domain.sessions import Session
-from app.domain.tasks import Task, TaskStatus
 from app.storage import tables as t
 from app.storage.transaction import Transaction
 
-_COLUMNS: Final = tuple(
+COLUMNS: Final = tuple(
     t.archives.c[name]
     for name in (
         "session_id", "archive_no", "task_id", "first_seq", "last_seq", "tokens", "trigger", "status", "outcome",
@@ -37,10 +34,10 @@ _PLAN_TURNS: Final = sa.text(
     " :anchor, :last_seq, :last_tokens, :last_user_seq, NULL, NULL)"
 )
 _TORN: Final = sa.text("SELECT call_seq, result_seq FROM cairn.torn_tool_calls(:account, :session, :cut)")
-_CANCEL: Final = sa.text("SELECT cairn.cancel_archive(:account, :session, :archive)")
 
 
-def _archive(row: Mapping[Any, Any]) -> Archive:
+def archive_of(row: Mapping[Any, Any]) -> Archive:
+    """Return the archive a row of COLUMNS holds."""
     values = dict(row)
     values["working_memory"] = StepOutcome(values["working_memory"])
     values["long_term_memory"] = StepOutcome(values["long_term_memory"])
@@ -119,28 +116,28 @@ async def seal(
 
 
 async def get(tx: Transaction, scope: Scope, session_id: int, archive_no: int) -> Archive | None:
-    query = sa.select(*_COLUMNS).where(_of(scope, session_id), t.archives.c.archive_no == archive_no)
+    query = sa.select(*COLUMNS).where(_of(scope, session_id), t.archives.c.archive_no == archive_no)
     row = (await tx.execute(query)).mappings().one_or_none()
-    return _archive(row) if row else None
+    return archive_of(row) if row else None
 
 
 async def list_all(tx: Transaction, scope: Scope, session_id: int, *, after: int = 0) -> list[Archive]:
     """Return the archives of a session, those after number `after`, the oldest first."""
     wanted = sa.and_(_of(scope, session_id), t.archives.c.archive_no > after)
-    query = sa.select(*_COLUMNS).where(wanted).order_by(t.archives.c.archive_no)
-    return [_archive(row) for row in (await tx.execute(query)).mappings()]
+    query = sa.select(*COLUMNS).where(wanted).order_by(t.archives.c.archive_no)
+    return [archive_of(row) for row in (await tx.execute(query)).mappings()]
 
 
 async def newest_with_document(
     tx: Transaction, scope: Scope, session_id: int, *, before: int | None = None
 ) -> Archive | None:
     """Return the newest archive that has a document, of those before archive number `before` where given."""
-    query = sa.select(*_COLUMNS).where(_of(scope, session_id), t.archives.c.has_document)
+    query = sa.select(*COLUMNS).where(_of(scope, session_id), t.archives.c.has_document)
     if before is not None:
         query = query.where(t.archives.c.archive_no < before)
     newest = query.order_by(t.archives.c.archive_no.desc()).limit(1)
     row = (await tx.execute(newest)).mappings().one_or_none()
-    return _archive(row) if row else None
+    return archive_of(row) if row else None
 
 
 async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: BaseDocument, *, abstract: str) -> None:
@@ -161,98 +158,3 @@ async def revise_document(tx: Transaction, scope: Scope, session_id: int, base: 
     )
     if revised.one_or_none() is None:
         raise StaleDocument("The working memory changed at this moment; read it and try again.")
-
-
-async def cancel(tx: Transaction, scope: Scope, archive: Archive) -> int:
-    """End the steps that wait and ask the running ones to stop; return how many there were."""
-    arguments = {"account": scope.account_id, "session": archive.session_id, "archive": archive.archive_no}
-    return int((await tx.execute(_CANCEL, arguments)).scalar_one())
-
-
-async def get_task(tx: Transaction, scope: Scope, task_id: UUID) -> Task | None:
-    """Return the caller's task of that id."""
-    tasks = await _tasks(tx, scope, t.archives.c.task_id == task_id, limit=1)
-    return tasks[0] if tasks else None
-
-
-async def list_tasks(
-    tx: Transaction, scope: Scope, *, session_name: str | None, status: TaskStatus | None, limit: int
-) -> list[Task]:
-    """Return the caller's tasks, the newest first."""
-    wanted: list[sa.ColumnElement[bool]] = [sa.true()]
-    if session_name is not None:
-        wanted.append(t.sessions.c.name == session_name)
-    if status is not None:
-        wanted.append(_is_in(status))
-    return await _tasks(tx, scope, sa.and_(*wanted), limit=limit)
-
-
-def _is_in(status: TaskStatus) -> sa.ColumnElement[bool]:
-    """Return the condition that an archive is the task of that status; the same as `task_status`, for many rows."""
-    a, j = t.archives.c, t.jobs.c
-    stopping = sa.exists().where(
-        j.account_id == a.account_id, j.session_id == a.session_id, j.archive_no == a.archive_no,
-        j.state == "running", j.cancel_asked,
-    )  # fmt: skip
-    match status:
-        case TaskStatus.CANCELLING:
-            return sa.and_(a.status.in_(("pending", "running")), stopping)
-        case TaskStatus.PENDING | TaskStatus.RUNNING:
-            return sa.and_(a.status == status.value, sa.not_(stopping))
-        case TaskStatus.CANCELLED:
-            return a.status.in_(("cancelled", "discarded"))
-        case _:
-            return a.status == status.value
-
-
-async def _tasks(tx: Transaction, scope: Scope, wanted: sa.ColumnElement[bool], *, limit: int) -> list[Task]:
-    query = (
-        sa.select(*_COLUMNS, t.sessions.c.name)
-        .join_from(
-            t.archives,
-            t.sessions,
-            sa.and_(t.sessions.c.account_id == t.archives.c.account_id, t.sessions.c.id == t.archives.c.session_id),
-        )
-        .where(t.archives.c.account_id == scope.account_id, t.sessions.c.user_id == scope.user_id, wanted)
-        .order_by(t.archives.c.created_at.desc(), t.archives.c.session_id, t.archives.c.archive_no.desc())
-        .limit(limit)
-    )
-    found = []
-    for row in (await tx.execute(query)).mappings():
-        values = dict(row)
-        name = values.pop("name")
-        found.append((_archive(values), name))
-    steps = await _steps(tx, scope, [(archive.session_id, archive.archive_no) for archive, _ in found])
-    return [
-        Task(archive, name, tuple(steps.get((archive.session_id, archive.archive_no), ()))) for archive, name in found
-    ]
-
-
-async def _steps(
-    tx: Transaction, scope: Scope, archives: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], list[StepReport]]:
-    if not archives:
-        return {}
-    j = t.jobs.c
-    query = (
-        sa.select(j.session_id, j.archive_no, j.kind, j.state, j.outcome, j.attempts, j.error_class, j.error_text,
-                  j.started_at, j.finished_at, j.cancel_asked, j.result)
-        .where(j.account_id == scope.account_id, sa.tuple_(j.session_id, j.archive_no).in_(archives))
-        .order_by(j.id)
-    )  # fmt: skip
-    found: dict[tuple[int, int], list[StepReport]] = {}
-    for row in await tx.execute(query):
-        report = StepReport(
-            step=row.kind,
-            state=row.state,
-            outcome=row.outcome,
-            attempts=row.attempts,
-            error_class=row.error_class,
-            error_text=row.error_text,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            cancel_asked=row.cancel_asked,
-            shortened_messages=tuple((row.result or {}).get("shortened_messages", ())),
-        )
-        found.setdefault((row.session_id, row.archive_no), []).append(report)
-    return found

@@ -16,6 +16,8 @@ from app.domain.errors import Deadlock, Unavailable
 SESSION_MISSING: Final = "CA404"
 OTHER_BODY: Final = "CA409"
 DOCUMENT_MOVED: Final = "CA412"
+NOTHING_FAILED: Final = "CA417"
+TAKEN_IN_NOW: Final = "CA423"
 
 DATABASE_ERRORS: Final = (psycopg.Error, sa.exc.SQLAlchemyError)
 """What is left after translation: a bug. For work beside a request that must not fail with it."""

@@ -109,12 +109,19 @@ async def keep_answer(
 async def usable_answers(
     tx: Transaction, scope: Scope, session_id: int, archive_no: int, step: str
 ) -> list[StoredAnswer]:
-    """Return the answers of a step that could be applied, the newest first, so that a retry need not ask again."""
-    a = t.model_answers.c
+    """Return the answers of a step that could be applied, the newest first, so that a retry need not ask again.
+
+    An answer about messages of an archive that was discarded later is none of them.
+    """
+    a, d = t.model_answers.c, t.archives.c
+    discarded_since = sa.exists().where(
+        d.account_id == a.account_id, d.session_id == a.session_id, d.working_memory == "discarded",
+        d.last_seq >= a.first_seq, d.first_seq <= a.last_seq, d.finished_at > a.created_at,
+    )  # fmt: skip
     query = (
         sa.select(*(a[column.name] for column in fields(StoredAnswer)))
         .where(a.account_id == scope.account_id, a.session_id == session_id, a.archive_no == archive_no,
-               a.step == step, a.usable)
+               a.step == step, a.usable, ~discarded_since)
         .order_by(a.id.desc())
     )  # fmt: skip
     return [StoredAnswer(**row) for row in (await tx.execute(query)).mappings()]

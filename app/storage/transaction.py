@@ -155,6 +155,23 @@ class Database:
 
         Raises: Unavailable when the connection breaks; whoever listens opens the door again and polls meanwhile.
         """
+        async with (
+            self._listening(*channels) as received,
+            aclosing(notification.channel async for notification in received) as names,
+        ):
+            yield names
+
+    @asynccontextmanager
+    async def payloads(self, channel: str) -> AsyncIterator[AsyncIterator[str]]:
+        """Yield what is said on one channel, in the same way. Raises: Unavailable when the connection breaks."""
+        async with (
+            self._listening(channel) as received,
+            aclosing(notification.payload async for notification in received) as payloads,
+        ):
+            yield payloads
+
+    @asynccontextmanager
+    async def _listening(self, *channels: str) -> AsyncIterator[AsyncGenerator[psycopg.Notify]]:
         with translated():
             connection = await psycopg.AsyncConnection.connect(
                 self._direct_dsn, autocommit=True, application_name="cairn-listen"
@@ -163,8 +180,8 @@ class Database:
                 for channel in channels:
                     await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
                 # A generator that is left halfway holds the lock of its connection, which could then never be closed.
-                async with aclosing(connection.notifies()) as received, aclosing(_channels(received)) as names:
-                    yield names
+                async with aclosing(connection.notifies()) as received, aclosing(_notified(received)) as notified:
+                    yield notified
 
 
 async def statement_in(tx: Transaction, tenant: Tenant) -> Statement:
@@ -178,9 +195,9 @@ def transaction_open() -> bool:
     return _open.get()
 
 
-async def _channels(received: AsyncGenerator[psycopg.Notify]) -> AsyncGenerator[str]:
+async def _notified(received: AsyncGenerator[psycopg.Notify]) -> AsyncGenerator[psycopg.Notify]:
     async for notification in received:
-        yield notification.channel
+        yield notification
     raise Unavailable("The connection that listens for notifications was closed.")
 
 

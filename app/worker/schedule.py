@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,6 +17,8 @@ from app.bootstrap import Services
 from app.domain.errors import AppError
 
 SPREAD: Final = 0.2
+REVIVE_SECONDS: Final = 60.0
+FORGET_SECONDS: Final = 600.0
 log: Final = structlog.get_logger("cairn.schedule")
 
 
@@ -34,7 +37,15 @@ def periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         PeriodicTask(
             "commit_idle_sessions", services.worker_limits.idle_sweep_seconds, services.auto_commits.commit_idle
         ),
+        PeriodicTask("revive_orphaned_steps", REVIVE_SECONDS, partial(_revive_orphans, services)),
+        PeriodicTask("forget_old_rows", FORGET_SECONDS, services.upkeep.forget_old_rows),
     )
+
+
+async def _revive_orphans(services: Services) -> None:
+    for step in await services.upkeep.revive_orphans():
+        # A seal and an end write step and job together: whatever parted them is worth finding.
+        log.error("orphaned_step_revived", session=step.session_id, archive=step.archive_no, step=step.step)
 
 
 async def keep_schedule(tasks: tuple[PeriodicTask, ...]) -> None:

@@ -35,7 +35,7 @@ END $$;
 
 -- Run the failed steps of an archive again. Working memory that a later document took in meanwhile is not run again and
 -- ends covered. Returns the steps that run again.
--- Errors: CA404 no such archive; CA412 nothing failed.
+-- Errors: CA404 no such archive; CA417 nothing failed.
 CREATE FUNCTION cairn.retry_archive(p_account bigint, p_session bigint, p_archive int, p_more int) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE a cairn.archives; failed text[]; covered boolean; again text[]; idle boolean;
@@ -44,7 +44,7 @@ BEGIN
    WHERE account_id = p_account AND session_id = p_session AND archive_no = p_archive FOR NO KEY UPDATE;
   IF NOT FOUND THEN RAISE EXCEPTION 'archive not found' USING ERRCODE = 'CA404'; END IF;
   failed := cairn.failed_steps(a);
-  IF failed = '{}' THEN RAISE EXCEPTION 'nothing to retry' USING ERRCODE = 'CA412'; END IF;
+  IF failed = '{}' THEN RAISE EXCEPTION 'nothing to retry' USING ERRCODE = 'CA417'; END IF;
   PERFORM cairn.lock_lanes(p_account, 'ltm:' || p_session, 'wm:' || p_session);
   covered := 'working_memory' = ANY (failed) AND EXISTS (
     SELECT FROM cairn.archives WHERE account_id = p_account AND session_id = p_session AND archive_no > p_archive AND has_document);
@@ -69,7 +69,7 @@ END $$;
 
 -- Leave a failed or cancelled archive out of contexts and prompts, on purpose and for good. What its other steps wrote
 -- stays. Returns the steps that were given up.
--- Errors: CA404 no such archive; CA412 it has not failed, or is not finished; CA423 a later update is taking it in now.
+-- Errors: CA404 no such archive; CA417 it has not failed; CA423 a later update is taking it in now.
 CREATE FUNCTION cairn.discard_archive(p_account bigint, p_session bigint, p_archive int) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE a cairn.archives; failed text[];
@@ -77,7 +77,7 @@ BEGIN
   SELECT * INTO a FROM cairn.archives
    WHERE account_id = p_account AND session_id = p_session AND archive_no = p_archive FOR NO KEY UPDATE;
   IF NOT FOUND THEN RAISE EXCEPTION 'archive not found' USING ERRCODE = 'CA404'; END IF;
-  IF a.status NOT IN ('failed', 'cancelled') THEN RAISE EXCEPTION 'nothing to discard' USING ERRCODE = 'CA412'; END IF;
+  IF a.status NOT IN ('failed', 'cancelled') THEN RAISE EXCEPTION 'nothing to discard' USING ERRCODE = 'CA417'; END IF;
   failed := array_remove(cairn.failed_steps(a), 'embedding');
   PERFORM cairn.lock_lanes(p_account, 'ltm:' || p_session, 'wm:' || p_session);
   IF 'working_memory' = ANY (failed) THEN

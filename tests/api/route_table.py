@@ -60,7 +60,10 @@ ROUTES = (
     RouteCase("DELETE /api/v1/sessions/{session_id}", "tenant", _SESSION),
     RouteCase("GET /api/v1/tasks", "tasks", "/api/v1/tasks"),
     RouteCase("GET /api/v1/tasks/{task_id}", "tasks", _TASK),
+    RouteCase("GET /api/v1/tasks/{task_id}/events", "tasks", f"{_TASK}/events"),
     RouteCase("POST /api/v1/tasks/{task_id}/cancel", "tenant", f"{_TASK}/cancel"),
+    RouteCase("POST /api/v1/tasks/{task_id}/retry", "tenant", f"{_TASK}/retry"),
+    RouteCase("POST /api/v1/tasks/{task_id}/discard", "tenant", f"{_TASK}/discard"),
     RouteCase("POST /api/v1/admin/accounts", "root", _ACCOUNTS, {"account_id": "new", "admin_user_id": "zoe"}),
     RouteCase("GET /api/v1/admin/accounts", "root", _ACCOUNTS),
     RouteCase(

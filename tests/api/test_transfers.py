@@ -72,6 +72,8 @@ async def shown(client: httpx.AsyncClient, session: str) -> dict[str, Any]:
     for archive in full:
         for name in ("uri", "task_id", "trigger"):
             del archive["cairn"][name]
+        # what each step came to travels; how often it was tried, and with which errors, belongs to the old jobs
+        archive["cairn"]["steps"] = [(step["step"], step["outcome"]) for step in archive["cairn"]["steps"]]
     own = ("session_id", "uri", "updated_at", "llm_token_usage")
     return {
         "details": {name: value for name, value in details.items() if name not in own},

@@ -43,7 +43,10 @@ async def test_a_task_that_is_being_cancelled_is_listed_as_such_and_as_nothing_e
     assert (await services.tasks.cancel(scope, str(task_id))).status is TaskStatus.CANCELLING
     (task,) = await services.tasks.list_recent(scope, status="cancelling")
     assert task.archive.task_id == task_id
-    assert [await services.tasks.list_recent(scope, status=status) for status in ("pending", "running")] == [[], []]
+    assert [list(await services.tasks.list_recent(scope, status=status)) for status in ("pending", "running")] == [
+        [],
+        [],
+    ]
 
 
 @pytest.mark.parametrize("task_id", ["", "x", "archive_001", str(UUID(int=7))])

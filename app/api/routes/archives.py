@@ -15,8 +15,8 @@ router: Final = APIRouter(prefix="/api/v1/sessions/{session_id}/archives", tags=
 @router.get("", responses=answers(list[ArchiveEntryView]), summary="List the archives")
 async def list_archives(request: Request, scope: Tenant, session_id: SessionName) -> Response:
     """List the archives of a session, the oldest first, each with its state."""
-    archives = await services_of(request).archives.list_all(scope, session_id)
-    return ok([archive_entry_view(scope, session_id, archive) for archive in archives])
+    archives = await services_of(request).archives.list_with_jobs(scope, session_id)
+    return ok([archive_entry_view(scope, session_id, archive, jobs) for archive, jobs in archives])
 
 
 @router.get("/{archive_id}", responses=answers(ArchiveView), summary="Read an archive")

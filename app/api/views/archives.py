@@ -1,13 +1,16 @@
 """Archives as clients read them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import TypedDict
 
 from app.api.views.messages import MessageView, message_views
 from app.api.views.names import archive_uri, milliseconds, milliseconds_or_none
+from app.api.views.steps import StepView, step_views
 from app.domain.archives import Archive
 from app.domain.freshness import archive_freshness
+from app.domain.jobs import StepReport
 from app.domain.scope import Scope
 from app.services.archives import ArchiveView as FullArchive
 
@@ -26,7 +29,7 @@ class ArchiveEntryView(TypedDict):
     last_seq: int
     trigger: str
     provider: str | None
-    steps: dict[str, str]
+    steps: list[StepView]
     created_at: str
     started_at: str | None
     finished_at: str | None
@@ -40,7 +43,9 @@ class ArchiveView(TypedDict):
     cairn: dict[str, Any]
 
 
-def archive_entry_view(scope: Scope, session_name: str, archive: Archive) -> ArchiveEntryView:
+def archive_entry_view(
+    scope: Scope, session_name: str, archive: Archive, jobs: Sequence[StepReport]
+) -> ArchiveEntryView:
     return {
         "archive_id": archive.archive_id,
         "uri": archive_uri(scope, session_name, archive.archive_no),
@@ -55,11 +60,7 @@ def archive_entry_view(scope: Scope, session_name: str, archive: Archive) -> Arc
         "last_seq": archive.last_seq,
         "trigger": archive.trigger,
         "provider": archive.document_provider,
-        "steps": {
-            "working_memory": archive.working_memory.value,
-            "long_term_memory": archive.long_term_memory.value,
-            "embedding": archive.embedding,
-        },
+        "steps": step_views(archive, jobs),
         "created_at": milliseconds(archive.created_at),
         "started_at": milliseconds_or_none(archive.started_at),
         "finished_at": milliseconds_or_none(archive.finished_at),
@@ -73,5 +74,5 @@ def archive_view(scope: Scope, session_name: str, full: FullArchive) -> ArchiveV
         "abstract": full.archive.abstract,
         "overview": full.overview,
         "messages": message_views(scope, full.messages),
-        "cairn": dict(archive_entry_view(scope, session_name, full.archive)),
+        "cairn": dict(archive_entry_view(scope, session_name, full.archive, full.jobs)),
     }

@@ -5,25 +5,15 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
-from app.api.views.names import archive_uri, microseconds, milliseconds_or_none
+from app.api.views.names import archive_uri, microseconds
+from app.api.views.steps import StepView, step_views
 from app.domain.archives import Sealed, Skipped, SkipReason, StepOutcome, archive_id
 from app.domain.freshness import archive_freshness
-from app.domain.jobs import StepReport
 from app.domain.scope import Scope
+from app.domain.sessions import SpentTokens
 from app.domain.tasks import Task, TaskStatus
 
 TASK_TYPE: Final = "session_commit"
-
-
-class StepView(TypedDict):
-    step: str
-    state: str
-    outcome: str | None
-    attempts: int
-    error_class: str | None
-    error: str | None
-    started_at: str | None
-    finished_at: str | None
 
 
 class TaskAdditions(TypedDict):
@@ -35,6 +25,22 @@ class TaskAdditions(TypedDict):
     archive_uri: str
     provider: str | None
     steps: list[StepView]
+
+
+class ModelTokens(TypedDict):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class TotalTokens(TypedDict):
+    total_tokens: int
+
+
+class TokenUsage(TypedDict):
+    llm: ModelTokens
+    embedding: TotalTokens
+    total: TotalTokens
 
 
 class TaskOutcome(TypedDict):
@@ -50,7 +56,7 @@ class TaskResult(TypedDict):
     archive_uri: str
     memories_extracted: dict[str, int]
     memory_extraction: dict[str, Any]
-    token_usage: dict[str, Any]
+    token_usage: TokenUsage
     memory_diff_uri: str | None
     active_count_updated: int
     cairn: TaskOutcome
@@ -127,7 +133,7 @@ def task_view(scope: Scope, task: Task) -> TaskView:
             "archive_id": archive.archive_id,
             "archive_uri": archive_uri(scope, task.session_name, archive.archive_no),
             "provider": archive.document_provider,
-            "steps": [_step_view(step) for step in task.steps],
+            "steps": step_views(archive, task.steps),
         },
     }
 
@@ -175,7 +181,7 @@ def _result(scope: Scope, task: Task) -> TaskResult:
             "skipped": archive.long_term_memory is StepOutcome.OFF,
             "skipped_operations": [],
         },
-        "token_usage": {"llm": None, "embedding": None, "total": None},
+        "token_usage": _token_usage(task.spent),
         "memory_diff_uri": None,
         "active_count_updated": 0,
         "cairn": {
@@ -186,16 +192,12 @@ def _result(scope: Scope, task: Task) -> TaskResult:
     }
 
 
-def _step_view(step: StepReport) -> StepView:
+def _token_usage(spent: SpentTokens) -> TokenUsage:
+    total = spent.prompt + spent.completion
     return {
-        "step": step.step,
-        "state": step.state,
-        "outcome": step.outcome,
-        "attempts": step.attempts,
-        "error_class": step.error_class,
-        "error": step.error_text,
-        "started_at": milliseconds_or_none(step.started_at),
-        "finished_at": milliseconds_or_none(step.finished_at),
+        "llm": {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion, "total_tokens": total},
+        "embedding": {"total_tokens": 0},
+        "total": {"total_tokens": total},
     }
 
 
