@@ -30,8 +30,8 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[str]) -> None:
-        super().__init__(events, headers=_HEADERS)
+    def __init__(self, events: AsyncIterator[str], status_code: int = 200) -> None:
+        super().__init__(events, status_code, headers=_HEADERS)
 
 
 def events_of(view: Any) -> dict[int | str, dict[str, Any]]:
