@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from app.domain.auto_commit import AutoCommitPolicy
 from app.domain.errors import InvalidInput
 from app.domain.tokens import TokenCounter
+from app.domain.tool_results.externalising import ToolResultLimits
 from app.providers.breaker import BreakerStore, BreakingModel
 from app.providers.capabilities import CapabilityStore
 from app.providers.extractive.model import ExtractiveModel
@@ -28,6 +29,7 @@ from app.services.model_capabilities import StoredCapabilities
 from app.services.sealing import Sealing
 from app.services.sessions import Sessions
 from app.services.tasks import Tasks
+from app.services.tool_results import ToolResults
 from app.services.transfers import Transfers
 from app.services.upkeep import Upkeep
 from app.services.working_memory.asking import Asking
@@ -66,6 +68,7 @@ class Services:
     auto_commits: AutoCommits
     context: Contexts
     archives: Archives
+    tool_results: ToolResults
     tasks: Tasks
     working_memory: WorkingMemories
     corrections: Corrections
@@ -160,6 +163,16 @@ def _working_memories(
     return WorkingMemories(database, Asking(database, model, questions), questions, count_tokens)
 
 
+def _tool_result_limits(settings: Settings) -> ToolResultLimits:
+    return ToolResultLimits(
+        threshold=settings.tool_result_threshold_chars,
+        preview_chars=settings.tool_result_preview_chars,
+        inline_budget=settings.tool_result_inline_budget_chars,
+        preview_budget=settings.tool_result_preview_budget_chars,
+        least_preview=settings.tool_result_min_preview_chars,
+    )
+
+
 def _services(
     settings: Settings, database: Database, count_tokens: TokenCounter, model: ChatModel, changes: TaskChanges
 ) -> Services:
@@ -174,11 +187,14 @@ def _services(
         root_key=settings.root_key.get_secret_value() if settings.root_key else None,
         sessions=Sessions(database, now=_now, session_policy=session_policy),
         transfers=Transfers(database, count_tokens, max_attempts=settings.max_attempts),
-        messages=Messages(database, count_tokens, auto_commits, session_policy=session_policy),
+        messages=Messages(
+            database, count_tokens, auto_commits, session_policy=session_policy, limits=_tool_result_limits(settings)
+        ),
         commits=Commits(database, sealing),
         auto_commits=auto_commits,
         context=Contexts(database, count_tokens),
         archives=Archives(database),
+        tool_results=ToolResults(database),
         tasks=Tasks(database, changes, max_attempts=settings.max_attempts),
         working_memory=_working_memories(settings, database, count_tokens, model),
         corrections=Corrections(database, count_tokens),

@@ -89,6 +89,23 @@ class Settings(BaseSettings):
         30.0, gt=0, description="After so many days the raw answers of the model are forgotten."
     )
 
+    # Large outputs and inputs of tools
+    tool_result_threshold_chars: int = Field(
+        20_000,
+        ge=0,
+        description="A longer output or input of a tool is kept beside its message, which shows a preview; 0 never.",
+    )
+    tool_result_preview_chars: int = Field(2_000, ge=500, description="Size of a preview at most, in characters.")
+    tool_result_min_preview_chars: int = Field(
+        1_000, ge=500, description="Size below which previews are not made to share their budget."
+    )
+    tool_result_inline_budget_chars: int = Field(
+        100_000, ge=1_000, description="Characters of tools in one message; beyond, the largest are kept beside it too."
+    )
+    tool_result_preview_budget_chars: int = Field(
+        10_000, ge=500, description="Characters that the previews of one message share."
+    )
+
     # Sessions that commit themselves
     auto_commit: bool = Field(
         False, description="Give a new session that says nothing about it the default policy for committing itself."

@@ -19,6 +19,7 @@ from app.api.routes import (
     sessions,
     system,
     tasks,
+    tool_results,
     transfers,
     working_memory,
 )
@@ -30,6 +31,7 @@ _ROUTERS: Final = (
     context.router,
     working_memory.router,
     archives.router,
+    tool_results.router,
     transfers.router,
     sessions.router,
     tasks.router,

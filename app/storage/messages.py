@@ -21,6 +21,7 @@ from app.domain.messages import (
     tool_uses,
 )
 from app.domain.scope import Scope
+from app.domain.tool_results.externalising import NewToolResult
 from app.storage import tables as t
 from app.storage.failures import OTHER_BODY, SESSION_MISSING, sqlstate
 from app.storage.transaction import Statement, Transaction
@@ -32,6 +33,7 @@ APPEND: Final = """
       %s::text[], %s::text[], %s::timestamptz[], %s::text[]::jsonb[],
       %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[], %s::uuid[], %s::jsonb)
 """
+APPEND_WITH_RESULTS: Final = APPEND.rstrip().removesuffix(")") + ", %s::jsonb, %s::text[])"
 
 
 async def append(
@@ -43,10 +45,11 @@ async def append(
     *,
     create_session: bool = True,
     session_policy: AutoCommitPolicy | None = None,
+    results: Sequence[NewToolResult] = (),
 ) -> Appended:
     """Append messages in one round trip; the session is made with the first of them.
 
-    session_policy: when a session that is made here commits itself.
+    session_policy: when a session that is made here commits itself. results: texts of tools kept beside the messages.
 
     Raises: NotFound when the session must exist and does not, Conflict when a client_message_id was used before with
     another body (then none of the messages is stored).
@@ -55,7 +58,10 @@ async def append(
         arguments = _arguments(
             scope, session_name, messages, token_counts, create_session=create_session, session_policy=session_policy
         )
-        rows = await statement.rows(APPEND, arguments)
+        if results:
+            rows = await statement.rows(APPEND_WITH_RESULTS, (*arguments, *_kept_beside(results)))
+        else:
+            rows = await statement.rows(APPEND, arguments)
     except psycopg.Error as error:
         state = sqlstate(error)
         if state == SESSION_MISSING:
@@ -131,6 +137,27 @@ def _arguments(
         _or_null([message.message_id for message in messages]),
         _json(session_policy.as_dict()) if session_policy else None,
     )
+
+
+def _kept_beside(results: Sequence[NewToolResult]) -> tuple[str, list[str]]:
+    known = [
+        {
+            "nth": nth,
+            "at": result.position + 1,
+            "id": result.tool_result_id,
+            "tool_id": result.tool_id,
+            "tool_name": result.tool_name,
+            "direction": result.direction.value,
+            "sha256": result.sha256.hex(),
+            "mime_type": result.mime_type,
+            "kind": result.kind.value,
+            "synopsis": result.synopsis,
+            "chars": len(result.content),
+            "preview_chars": result.preview_chars,
+        }
+        for nth, result in enumerate(results, 1)
+    ]
+    return _json(known), [result.content for result in results]
 
 
 def _hash(message: NewMessage) -> bytes | None:

@@ -14,6 +14,7 @@ CREATE FUNCTION cairn.append_messages(
     p_tool_at int[], p_tool_ids text[], p_tool_results boolean[],                      -- tool parts by message position
     p_message_ids uuid[],                                                              -- NULL: made here
     p_policy jsonb,                                                                    -- of a session that is made here
+    p_aside jsonb DEFAULT NULL, p_aside_texts text[] DEFAULT NULL,   -- large texts of tools and what is known of each
     OUT session_id bigint, OUT seqs bigint[], OUT added int, OUT live_count bigint, OUT pending_tokens bigint,
     OUT auto_commit_policy jsonb, OUT outside_window bigint, OUT last_auto_commit_at timestamptz, OUT work_open boolean,
     OUT by_turns boolean)
@@ -150,6 +151,17 @@ BEGIN
         VALUES (p_account, s.id, seqs[p_tool_at[k]], p_tool_ids[k]) ON CONFLICT DO NOTHING;
       END IF;
     END LOOP;
+  END IF;
+
+  IF p_aside IS NOT NULL THEN          -- a text that the session keeps already has the same id
+    INSERT INTO cairn.tool_results (account_id, session_id, tool_result_id, seq, tool_id, tool_name, direction, content,
+                                    content_sha256, mime_type, kind, synopsis, chars, preview_chars)
+    SELECT p_account, s.id, x.id, seqs[x.at], x.tool_id, x.tool_name, x.direction, p_aside_texts[x.nth],
+           decode(x.sha256, 'hex'), x.mime_type, x.kind, x.synopsis, x.chars, x.preview_chars
+      FROM jsonb_to_recordset(p_aside) x (nth int, at int, id text, tool_id text, tool_name text, direction text, sha256 text,
+                                          mime_type text, kind text, synopsis text, chars int, preview_chars int)
+     WHERE fresh IS NULL OR x.at = ANY (fresh)
+    ON CONFLICT DO NOTHING;
   END IF;
 
   UPDATE cairn.sessions t

@@ -129,6 +129,8 @@ def upgrade() -> None:
           content        text NOT NULL,
           content_sha256 bytea NOT NULL CHECK (octet_length(content_sha256) = 32),
           mime_type      text NOT NULL DEFAULT 'text/plain',
+          kind           text NOT NULL DEFAULT 'text',
+          synopsis       text NOT NULL DEFAULT '',
           chars          integer NOT NULL CHECK (chars >= 0),
           preview_chars  integer NOT NULL CHECK (preview_chars BETWEEN 0 AND chars),
           created_at     timestamptz NOT NULL DEFAULT now(),
@@ -137,6 +139,7 @@ def upgrade() -> None:
             REFERENCES cairn.messages (account_id, session_id, seq) ON DELETE CASCADE
         );
         CREATE INDEX tool_results_seq ON cairn.tool_results (account_id, session_id, seq);
+        CREATE INDEX tool_results_content ON cairn.tool_results (account_id, session_id, content_sha256);
     """)
 
 

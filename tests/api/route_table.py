@@ -55,6 +55,15 @@ ROUTES = (
         "tenant",
         f"{_SESSION}/archives/archive_001/working-memory/diff",
     ),
+    RouteCase("GET /api/v1/sessions/{session_id}/tool-results", "tenant", f"{_SESSION}/tool-results"),
+    RouteCase(
+        "GET /api/v1/sessions/{session_id}/tool-results/{tool_result_id}", "tenant", f"{_SESSION}/tool-results/tr_x"
+    ),
+    RouteCase(
+        "GET /api/v1/sessions/{session_id}/tool-results/{tool_result_id}/search",
+        "tenant",
+        f"{_SESSION}/tool-results/tr_x/search?q=x",
+    ),
     RouteCase("GET /api/v1/sessions/{session_id}/export", "tenant", f"{_SESSION}/export"),
     RouteCase("POST /api/v1/sessions/{session_id}/import", "tenant", f"{_SESSION}/import"),
     RouteCase("DELETE /api/v1/sessions/{session_id}", "tenant", _SESSION),

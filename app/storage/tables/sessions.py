@@ -124,10 +124,13 @@ tool_results: Final = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("content_sha256", sa.LargeBinary, nullable=False),
     sa.Column("mime_type", sa.Text, nullable=False, server_default="text/plain"),
+    sa.Column("kind", sa.Text, nullable=False, server_default="text"),
+    sa.Column("synopsis", sa.Text, nullable=False, server_default=""),
     sa.Column("chars", sa.Integer, nullable=False),
     sa.Column("preview_chars", sa.Integer, nullable=False),
     instant("created_at", nullable=False, server_default=sa.text("now()")),
     sa.PrimaryKeyConstraint("account_id", "session_id", "tool_result_id"),
     reference("messages", "session_id", "seq", keys=("account_id", "session_id", "seq")),
     sa.Index("tool_results_seq", "account_id", "session_id", "seq"),
+    sa.Index("tool_results_content", "account_id", "session_id", "content_sha256"),
 )
