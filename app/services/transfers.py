@@ -10,6 +10,7 @@ from app.domain.retention import Retention, RetentionMode, TurnRetention
 from app.domain.scope import Scope
 from app.domain.sessions import Session, check_session_name
 from app.domain.tokens import TokenCounter
+from app.domain.tool_results.externalising import readdressed
 from app.domain.transfer import (
     End,
     Head,
@@ -230,7 +231,7 @@ class _Arrival:
         self._session_id = session.id
 
     async def _append(self, said: Sequence[MovedMessage]) -> None:
-        new = [message.new for message in said]
+        new = [readdressed(message.new, self._name) for message in said]
         counts = await asyncio.to_thread(_counted, self._count, [countable_text(message.parts) for message in new])
         statement = await statement_in(self._tx, self._scope)
         added = await messages.append(statement, self._scope, self._name, new, counts, create_session=False)

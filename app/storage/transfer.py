@@ -12,6 +12,8 @@ from app.domain.archives import StepOutcome
 from app.domain.documents import SectionRecord
 from app.domain.messages import MessageRole, NewMessage
 from app.domain.scope import Scope
+from app.domain.tool_results.kinds import kind_of
+from app.domain.tool_results.synopsis import synopsis
 from app.domain.transfer import (
     Head,
     MovedArchive,
@@ -209,6 +211,7 @@ async def add_items(tx: Transaction, scope: Scope, session_id: int, items: Seque
 
 
 async def add_tool_result(tx: Transaction, scope: Scope, session_id: int, result: MovedToolResult) -> None:
+    kind = kind_of(result.content)
     values = {
         "account_id": scope.account_id,
         "session_id": session_id,
@@ -220,6 +223,8 @@ async def add_tool_result(tx: Transaction, scope: Scope, session_id: int, result
         "content": result.content,
         "content_sha256": hashlib.sha256(result.content.encode()).digest(),
         "mime_type": result.mime_type,
+        "kind": kind.value,
+        "synopsis": synopsis(result.content, kind),
         "chars": len(result.content),
         "preview_chars": result.preview_chars,
         "created_at": result.created_at,

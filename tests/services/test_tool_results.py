@@ -140,6 +140,20 @@ async def test_what_belongs_to_others_or_to_nobody_is_not_found(services: Servic
             await services.tool_results.read(scope, TALK, identifier, offset=offset, limit=limit)
 
 
+async def test_a_session_that_moves_brings_its_texts_along(services: Services, scope: Scope) -> None:
+    await store(services, scope, ran(LONG))
+    exported = [batch async for batch in services.transfers.export(scope, TALK)]
+    await services.transfers.bring_in(scope, "copy", iter(exported))
+    (kept,) = await services.tool_results.list_newest(scope, "copy", limit=5)
+    assert (kept.kind, kept.synopsis, kept.chars) == ("text", "4000 lines", len(LONG))
+    assert (await services.tool_results.read(scope, "copy", kept.tool_result_id, offset=0, limit=-1)).content == LONG
+    (shown,) = (await services.context.assemble(scope, "copy", 10_000)).fitted.messages
+    reference = f"viking://session/copy/tool-results/{kept.tool_result_id}"
+    assert shown.parts[0]["tool_output_ref"] == reference
+    assert reference in shown.parts[0]["tool_output"]
+    assert TALK not in shown.parts[0]["tool_output"]
+
+
 async def test_a_deleted_session_takes_its_texts_along(
     services: Services, scope: Scope, superuser: psycopg.Connection
 ) -> None:

@@ -13,6 +13,7 @@ from app.domain.tool_results.preview import full_text, input_preview, output_pre
 from app.domain.tool_results.synopsis import synopsis
 
 LONGEST_TOOL_ID: Final = 96
+_REFERENCE: Final = re.compile(r"viking://(?:user/[^/]+/)?sessions?/[^/]+/tool-results/([A-Za-z0-9_.-]+)")
 _NOT_IN_IDS: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 ReferenceOf = Callable[[str], str]
@@ -120,6 +121,27 @@ def _without(message: NewMessage, parts: Sequence[Part]) -> NewMessage:
 def reference(session_name: str, tool_result_id: str) -> str:
     """Return the address under which clients read a text again."""
     return f"viking://session/{session_name}/tool-results/{tool_result_id}"
+
+
+def readdressed(message: NewMessage, session_name: str) -> NewMessage:
+    """Return a message that came from another session, its previews pointing to the texts of this one."""
+    parts = tuple(_readdressed(part, session_name) for part in message.parts)
+    return replace(message, parts=parts) if parts != message.parts else message
+
+
+def _readdressed(part: Part, session_name: str) -> Part:
+    if part.get("type") != "tool":
+        return part
+    moved = dict(part)
+    for direction in Direction:
+        old = part.get(f"tool_{direction}_ref")
+        found = _REFERENCE.fullmatch(old) if isinstance(old, str) else None
+        if isinstance(old, str) and found:
+            new = moved[f"tool_{direction}_ref"] = reference(session_name, found[1])
+            preview = part.get(f"tool_{direction}")
+            if isinstance(preview, str):
+                moved[f"tool_{direction}"] = preview.replace(old, new)
+    return moved
 
 
 def tool_result_id(tool_id: str, sha256: bytes) -> str:
