@@ -75,14 +75,14 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )
-        server = _Server(config, before_shutdown=services.tasks.release)
+        server = Server(config, before_shutdown=services.tasks.release)
         server.should_exit = asked_to_end.is_set()
         if parent_fd is not None:
             _end_with_parent(server, parent_fd)
         await server.serve(sockets=[listener])
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that tells those who wait for something that it goes, before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, before_shutdown: Callable[[], None]) -> None:

@@ -116,6 +116,11 @@ class Tasks:
                     return
                 await _set_within(changed, POLL_SECONDS)
 
+    @property
+    def waiting(self) -> int:
+        """Return how many wait for a task or follow one at this moment, in this process."""
+        return self._changes.waiting
+
     def release(self) -> None:
         """Let nobody wait any longer: the process is about to end."""
         self._changes.release()

@@ -25,6 +25,11 @@ class TaskChanges:
         self._listener: asyncio.Task[None] | None = None
         self.closing = False
 
+    @property
+    def waiting(self) -> int:
+        """Return how many wait at this moment."""
+        return sum(len(events) for events in self._waiting.values())
+
     @contextmanager
     def watching(self, task_id: str) -> Iterator[asyncio.Event]:
         """Yield an event that is set whenever the task may have changed; the waiter clears it."""

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,24 @@ async def test_one_that_always_dies_at_once_is_given_up(tmp_path):
         pytest.raises(ApiKeepsDying, match="5 times in a row"),
     ):
         await processes.keep_running(asyncio.Event())
+
+
+def there(folder: str) -> bool:
+    return Path(folder).is_dir()
+
+
+async def test_all_add_up_their_metrics_in_one_folder_that_goes_with_them(tmp_path):
+    note = "import os, sys\nopen(os.environ['NOTE'], 'w').write(os.environ['PROMETHEUS_MULTIPROC_DIR'])\n"
+    program = (sys.executable, "-c", note + "os.read(int(sys.argv[4]), 1)\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        processes = ApiProcesses(listener, {"NOTE": str(tmp_path / "note")}, program)
+        stop = asyncio.Event()
+        keeping = asyncio.create_task(processes.keep_running(stop))
+        folder = await asyncio.to_thread(
+            wait_for, lambda: (tmp_path / "note").exists() and (tmp_path / "note").read_text(), "the note"
+        )
+        assert there(folder)
+        stop.set()
+        await keeping
+        processes.close()
+    assert not there(folder)
