@@ -7,6 +7,7 @@ Both set the tenant for row-level security. A transaction does not nest: when it
 While a block is open `transaction_open()` is true, and whoever would wait for a network refuses to.
 """
 
+import select
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -103,13 +104,14 @@ class Database:
             pool_pre_ping=False,
             connect_args={**options, **prepare},
         )
+        sa.event.listen(engine.sync_engine, "checkout", _refuse_closed)
         pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
             dsn,
             min_size=min(2, pool_size),
             max_size=pool_size,
             timeout=pool_wait_seconds,
             kwargs={"autocommit": True, **options, **prepare},
-            check=None,
+            check=None,  # psycopg's waits seconds between two broken connections; see _pooled
             open=False,
             name="statements",
         )
@@ -146,8 +148,19 @@ class Database:
         Raises: Unavailable when the database is busy or gone, NestedTransaction inside an open block.
         """
         with _marked_open(), translated():
-            async with self._pool.connection() as connection:
+            async with self._pooled() as connection:
                 yield Statement(connection, tenant)
+
+    @asynccontextmanager
+    async def _pooled(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        while _is_closed(connection := await self._pool.getconn()):
+            await connection.close()
+            await self._pool.putconn(connection)
+        try:
+            async with connection:
+                yield connection
+        finally:
+            await self._pool.putconn(connection)
 
     @asynccontextmanager
     async def notifications(self, *channels: str) -> AsyncIterator[AsyncIterator[str]]:
@@ -199,6 +212,24 @@ async def _notified(received: AsyncGenerator[psycopg.Notify]) -> AsyncGenerator[
     async for notification in received:
         yield notification
     raise Unavailable("The connection that listens for notifications was closed.")
+
+
+def _is_closed(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Tell, without asking the server, whether it has hung up on a connection that lay idle.
+
+    Nothing is ever sent to such a connection but the end of it, so whatever can be read there is that. A restarted
+    server then costs a new connection instead of a failed request for every one that was open.
+    """
+    if connection.closed:
+        return True
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _refuse_closed(connection: Any, record: object, proxy: object) -> None:
+    if _is_closed(connection.driver_connection):
+        raise sa.exc.InvalidatePoolError
 
 
 @contextmanager

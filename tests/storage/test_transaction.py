@@ -166,3 +166,15 @@ async def test_an_account_never_shows_in_the_connection_of_another(database: Dat
     async with narrow.transaction(theirs) as tx:
         assert (await tx.execute(sa.text("SELECT count(*) FROM cairn.sessions"))).scalar_one() == 0
     await narrow.close()
+
+
+async def test_connections_that_the_server_closed_while_they_lay_idle_fail_nobody(
+    database: Database, scope: Scope, superuser: psycopg.Connection
+) -> None:
+    await asyncio.gather(*(append(database, scope, "talk", [1]) for _ in range(8)))
+    superuser.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                      " WHERE datname = current_database() AND application_name = 'cairn'")  # fmt: skip
+    for n in range(9, 30):
+        assert (await append(database, scope, "talk", [1])).seqs == (n,)
+        async with database.transaction(scope) as tx:
+            assert await sessions.get(tx, scope, "talk") is not None
