@@ -55,7 +55,8 @@ def upgrade() -> None:
         ) WITH (fillfactor = 50);
         CREATE UNIQUE INDEX sessions_name ON cairn.sessions (account_id, user_id, name);
         CREATE INDEX sessions_active ON cairn.sessions (account_id, user_id, active_hour);
-        CREATE INDEX sessions_unswept ON cairn.sessions (active_hour) WHERE auto_commit_policy IS NOT NULL AND NOT swept;
+        CREATE INDEX sessions_unswept ON cairn.sessions (active_hour)
+          WHERE auto_commit_policy IS NOT NULL AND NOT swept;
         -- sessions.active_hour:
         -- last_message_at cut to the hour: changes once an hour, so it may be indexed and last_message_at may not
         -- sessions.swept:

@@ -13,8 +13,8 @@ depends_on = None
 
 def upgrade() -> None:
     for name in (
-        "plan_turns", "append_messages", "queue", "seal_archive", "steps", "retry", "torn_tool_calls", "identity", "idempotency",
-        "upkeep", "auto_commit", "checks",
+        "plan_turns", "append_messages", "queue", "seal_archive", "steps", "retry", "torn_tool_calls", "identity",
+        "idempotency", "upkeep", "auto_commit", "checks",
     ):  # fmt: skip
         op.run_sql_file(f"functions/{name}.v01.sql")
 
