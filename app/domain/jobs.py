@@ -8,6 +8,8 @@ from typing import Final
 
 BACKOFF_BASE_SECONDS: Final = 2.0
 BACKOFF_MAX_SECONDS: Final = 300.0
+TRIED_BEFORE: Final = "tried_before"
+"""Where the payload of a retried job says how many attempts it had; cairn.requeue_steps writes it."""
 
 
 class JobKind(StrEnum):
@@ -37,6 +39,12 @@ class Job:
     @property
     def is_last_attempt(self) -> bool:
         return self.attempt >= self.max_attempts
+
+    @property
+    def attempt_since_retry(self) -> int:
+        """Return which attempt it is since somebody asked for a retry: pauses begin anew with that."""
+        before = self.payload.get(TRIED_BEFORE, 0)
+        return self.attempt - before if isinstance(before, int) else self.attempt
 
 
 @dataclass(frozen=True, slots=True)

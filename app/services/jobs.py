@@ -52,7 +52,7 @@ class Jobs:
     async def fail(self, job: Job, error_class: str) -> str:
         """End a job that met a bug, or put it back for another attempt; returns the state it went to."""
         text = f"Internal error ({error_class}); the log has the details."
-        pause = timedelta(seconds=backoff_seconds(job.attempt, random.random()))  # noqa: S311
+        pause = timedelta(seconds=backoff_seconds(job.attempt_since_retry, random.random()))  # noqa: S311
         end = StepEnd("failed", error_class, text, None if job.is_last_attempt else pause)
         await self._end(job, end)
         return "failed" if job.is_last_attempt else "retry"
@@ -87,5 +87,5 @@ def ending(job: Job, error: AppError, jitter: float) -> StepEnd:
     if permanent or job.is_last_attempt:
         return StepEnd(outcome, error.code, error.message)
     asked_for = error.retry_after_seconds if isinstance(error, Unavailable) else None
-    pause = timedelta(seconds=backoff_seconds(job.attempt, jitter, asked_for=asked_for))
+    pause = timedelta(seconds=backoff_seconds(job.attempt_since_retry, jitter, asked_for=asked_for))
     return StepEnd(outcome, error.code, error.message, retry_in=pause)

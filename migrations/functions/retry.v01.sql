@@ -17,7 +17,8 @@ BEGIN
   FOREACH step IN ARRAY p_steps LOOP
     UPDATE cairn.jobs j
        SET state = CASE WHEN j.order_key IS NULL THEN 'ready' ELSE 'waiting' END, run_at = clock_timestamp(),
-           max_attempts = j.attempts + p_more, cancel_asked = false, outcome = NULL, finished_at = NULL
+           max_attempts = j.attempts + p_more, cancel_asked = false, outcome = NULL, finished_at = NULL,
+           payload = j.payload || jsonb_build_object('tried_before', j.attempts)      -- pauses begin anew
      WHERE j.account_id = p_account AND j.session_id = p_session AND j.archive_no = p_archive AND j.kind = step
        AND j.state IN ('done', 'failed', 'cancelled')
     RETURNING j.order_key INTO order_key;

@@ -78,6 +78,8 @@ async def test_a_retry_that_fails_again_is_tried_as_often_as_a_new_one(
     (step,) = (await services.tasks.get(scope, str(task.archive.task_id))).steps
     assert (step.state, step.error_class, step.attempts) == ("ready", "MODEL_UNAVAILABLE", 2)
     assert step.next_attempt_at is not None
+    (pause,) = superuser.execute("SELECT extract(epoch FROM run_at - now()) FROM cairn.jobs").fetchone()
+    assert 1.0 < pause < 2.5  # as after the first failure of a new job
 
 
 async def test_a_retry_after_a_later_document_ends_covered_and_asks_nobody(
