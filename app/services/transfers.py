@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 
 from app.domain.archives import StepOutcome
 from app.domain.errors import AlreadyExists, InvalidInput, session_not_found
@@ -98,7 +99,7 @@ class Transfers:
                 raise _taken(session_name)
 
     async def bring_in(self, scope: Scope, session_name: str, batches: Iterator[Sequence[Record]]) -> Head:
-        """Make a session of the records of an export, all of it or nothing; return its head.
+        """Make a session of the records of an export, all of it or nothing; return its head, counted.
 
         Messages keep order and times, archives their ranges, documents their sections; tokens are counted anew. Work
         that was not done when the session was exported is queued here.
@@ -169,7 +170,7 @@ class _Arrival:
         )
         for archive in self._open:
             await self._open_steps(archive)
-        return head
+        return replace(head, messages=self._itinerary.messages, archives=archive_no)
 
     async def _open_steps(self, archive: MovedArchive) -> None:
         covered = self._newest is not None and self._newest.archive_no > archive.archive_no

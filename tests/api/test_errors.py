@@ -17,6 +17,7 @@ def kinds(kind: type[AppError] = AppError) -> Iterator[type[AppError]]:
 
 EXPECTED = {
     "INVALID_ARGUMENT": {400, 413},
+    "DEADLINE_EXCEEDED": {408},
     "UNAUTHENTICATED": {401},
     "PERMISSION_DENIED": {403},
     "NOT_FOUND": {404},

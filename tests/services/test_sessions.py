@@ -108,7 +108,7 @@ async def storm(services: Services, scope: Scope, rounds: int) -> tuple[int, Cou
 
 
 async def test_whoever_writes_during_a_deletion_leaves_no_orphans(
-    services: Services, scope: Scope, superuser: psycopg.Connection
+    services: Services, scope: Scope, superuser: psycopg.Connection, repetition: int
 ) -> None:
     await tell(services, scope, "talk", "zero")
     async with working(services):
