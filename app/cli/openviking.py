@@ -27,6 +27,9 @@ from app.domain.working_memory.sections import SECTIONS
 
 LIVE: Final = "messages.jsonl"
 HISTORY: Final = "history"
+PLACE: Final = " place"
+"""Under this name a message that was read carries its file and line; no field of a message is called so."""
+
 _ARCHIVE: Final = re.compile(r"archive_(\d+)", re.ASCII)
 _FRONT_MATTER: Final = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
@@ -58,6 +61,16 @@ class OldSession:
     outputs: Sequence[tuple[str, Path]]
     dropped: int = 0
 
+    @property
+    def said(self) -> list[dict[str, Any]]:
+        """Return all messages in order."""
+        return [message for archive in self.archives for message in archive.messages] + list(self.live)
+
+    def place_of(self, line: object) -> str | None:
+        """Return file and line of what became a line of the export: the head is its first, then come the messages."""
+        said = self.said
+        return said[line - 2][PLACE] if isinstance(line, int) and 2 <= line < len(said) + 2 else None
+
 
 @dataclass(slots=True)
 class _Reader:
@@ -82,7 +95,7 @@ class _Reader:
                 continue
             if known is not None:
                 self.seen.add(known)
-            found.append(message)
+            found.append({**message, PLACE: f"{shown}, line {number}"})
         return found
 
 
@@ -193,7 +206,7 @@ def _message(raw: bytes) -> dict[str, Any]:
 
 def lines_of(session: OldSession) -> Iterator[dict[str, Any]]:
     """Yield the lines of the export that this session would be."""
-    said = [message for archive in session.archives for message in archive.messages] + list(session.live)
+    said = session.said
     times = [message["created_at"] for message in said if "created_at" in message]
     now = datetime.now(UTC).isoformat()
     counts = {"messages": len(said), "archives": len(session.archives)}
@@ -209,7 +222,8 @@ def lines_of(session: OldSession) -> Iterator[dict[str, Any]]:
     }
     for seq, message in enumerate(said, start=1):
         foreign = "id" in message and not _ID.fullmatch(message["id"])
-        yield {"type": "message", "seq": seq, **{n: v for n, v in message.items() if not (n == "id" and foreign)}}
+        left_out = {PLACE, "id"} if foreign else {PLACE}
+        yield {"type": "message", "seq": seq, **{n: v for n, v in message.items() if n not in left_out}}
     first = 1
     for number, archive in enumerate(session.archives, start=1):
         yield from _archive_lines(number, first, archive, now)

@@ -127,10 +127,16 @@ def _import_folder(client: ApiClient, folder: Path, name: str) -> None:
             file.write(json.dumps(line).encode() + b"\n")
         size = file.tell()
         file.seek(0)
-        _send(client, name, file, size)
+        try:
+            _send(client, name, file, size)
+        except ServerSaid as error:
+            place = session.place_of(error.details.get("line"))
+            if place is None:
+                raise
+            reason = error.message.partition(": ")[2]
+            raise InvalidInput(f"{folder} was not imported:\n  {place}: {reason}") from error
     dropped = f"; {session.dropped} stood in two places and are kept once" if session.dropped else ""
-    count = sum(len(archive.messages) for archive in session.archives) + len(session.live)
-    out.print(f"{name} is imported: {count} messages, {len(session.archives)} archives{dropped}.")
+    out.print(f"{name} is imported: {len(session.said)} messages, {len(session.archives)} archives{dropped}.")
 
 
 def _send(client: ApiClient, name: str, file: BinaryIO, size: int) -> None:

@@ -165,18 +165,22 @@ def test_an_export_that_cannot_be_had_leaves_no_file(server: Served, tmp_path: P
 
 
 def test_a_directory_of_sessions_is_imported_each_whole_or_not_at_all(server: Served, tmp_path: Path) -> None:
-    one, two, bad = (f"{name}-{uuid4().hex}" for name in ("one", "two", "bad"))
+    one, two, bad, odd = (f"{name}-{uuid4().hex}" for name in ("one", "two", "bad", "odd"))
     messages = [message(text) for text in "abc"]
     write_session(tmp_path / one, [(messages[:2], done())], live=messages[2:])
     write_session(tmp_path / two, [([message("x")], done(LEGACY))])
     broken = write_session(tmp_path / bad, [([message("y")], done())], live=[message("z")])
     (broken / "messages.jsonl").write_text("{\n")
+    write_session(tmp_path / odd, [([message("p"), message("q\x00r")], done())])
     imported = cairn(server, "import", str(tmp_path))
     assert imported.returncode == 1
+    assert "history/archive_001/messages.jsonl, line 2: " in imported.stderr
+    assert "NUL" in imported.stderr
     assert "messages.jsonl, line 1: this is not JSON" in imported.stderr
     assert texts(shown(server, one)[1]) == ["c"]
     assert shown(server, two)[0] == LEGACY
-    assert httpx.get(f"{server.url}/api/v1/sessions/{bad}").status_code == 404
+    for name in (bad, odd):
+        assert httpx.get(f"{server.url}/api/v1/sessions/{name}").status_code == 404
 
 
 def test_a_session_can_be_larger_than_a_body_may_be(session: httpx.Client) -> None:
