@@ -213,6 +213,8 @@ async def test_sessions_are_strictly_in_order_and_do_not_hold_each_other_up(
     tasks = [await commit(services, scope, "talk", text) for text in ("one", "two", "three")]
     async with open_house() as elsewhere, working(services, "here"), working(elsewhere, "there"):
         await job_is(superuser, "ready" if backoff else "running", 1)
+        if not backoff:
+            await gate.reached.wait()  # a running job need not have asked yet, and the gate is for the first who asks
         await ended(services, scope, await commit(services, scope, "chat", "other"))
         assert [job(superuser, "talk", n).state for n in (2, 3)] == ["waiting", "waiting"]
         gate.opened.set()
@@ -244,7 +246,8 @@ async def test_nothing_is_written_for_a_session_that_was_deleted_meanwhile(
     for table in ("sessions", "messages", "archives", "jobs", "model_answers"):
         assert superuser.execute(f"SELECT count(DISTINCT account_id) FROM cairn.{table}").fetchone() == (1,)
     assert superuser.execute("SELECT name FROM cairn.sessions").fetchall() == [("chat",)]
-    assert superuser.execute("SELECT count(*) FROM cairn.model_calls").fetchone() == (2,)
+    # What was asked is paid for, unless a heartbeat noticed the deletion before the answer came.
+    assert superuser.execute("SELECT count(*) FROM cairn.model_calls").fetchone() in {(1,), (2,)}
     assert {entry["log_level"] for entry in logs} == {"info"}
 
 
