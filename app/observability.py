@@ -19,7 +19,17 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 SECRET_NAMES: Final = re.compile(r"(^|_)(password|secret|api_key|root_key|authorization|dsn|database_url|cookie)$")
 _PASSWORD_IN_URL: Final = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 MASK: Final = "***"
-_QUIET_LIBRARIES: Final = ("alembic", "asyncio", "httpcore", "httpx", "openai", "urllib3", "uvicorn")
+_QUIET_LIBRARIES: Final = (
+    "alembic",
+    "asyncio",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "openai",
+    "urllib3",
+    "uvicorn",
+)
 
 
 def configure_logging(level: LogLevel, *, as_json: bool) -> None:

@@ -73,9 +73,12 @@ class Identities:
         """Make an account with its first administrator and return that one's key. Raises AlreadyExists."""
         check_name(account_name, "account_id")
         check_name(admin_user_name, "admin_user_id")
-        async with self._database.statement(None) as statement:
-            tenant = await identity.create_account(statement, account_name)
-        return await self._create_user(tenant, admin_user_name, Role.ADMIN)
+        key = new_key(account_name, admin_user_name)
+        async with self._database.transaction(None) as tx:
+            tenant = await identity.create_account(tx, account_name)
+            user_id = await identity.create_user(tx, tenant, admin_user_name, Role.ADMIN)
+            await identity.store_key(tx, tenant, user_id, key)
+        return key.secret
 
     async def list_accounts(self) -> list[AccountListing]:
         async with self._database.statement(None) as statement:

@@ -14,7 +14,7 @@ from app.domain.errors import (
 )
 from app.domain.jobs import Job, JobTenant, backoff_seconds
 from app.storage import jobs
-from app.storage.jobs import CANCEL_CHANNEL, JOBS_CHANNEL, HeldJob, StepEnd
+from app.storage.jobs import CANCEL_CHANNEL, JOBS_CHANNEL, RELEASED, HeldJob, StepEnd
 from app.storage.transaction import Database
 
 
@@ -56,6 +56,10 @@ class Jobs:
         end = StepEnd("failed", error_class, text, None if job.is_last_attempt else pause)
         await self._end(job, end)
         return "failed" if job.is_last_attempt else "retry"
+
+    async def give_back(self, job: Job) -> None:
+        """Put a job back at once, as if it had not been claimed: the worker stops, the job did nothing wrong."""
+        await self._end(job, StepEnd("failed", RELEASED, "The worker was stopped.", retry_in=timedelta(0)))
 
     async def cancelled(self, job: Job) -> None:
         """End a job that was asked to stop."""

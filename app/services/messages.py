@@ -1,7 +1,9 @@
 """Use cases of messages."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from app.domain.auto_commit import AutoCommitPolicy
 from app.domain.idempotency import KeyedReply, KeyedRequest
@@ -13,6 +15,9 @@ from app.domain.tool_results.externalising import NewToolResult, ToolResultLimit
 from app.services.auto_commits import AutoCommits
 from app.storage import idempotency, messages, tool_results
 from app.storage.transaction import Database, statement_in
+
+LARGE_CHARACTERS: Final = 50_000
+"""Counting takes a microsecond for a line and up to a second for a megabyte of dashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +126,11 @@ class Messages:
                 known = await tool_results.ids_by_content(tx, scope, session_name, hashes)
             if known:
                 taken = externalise(new, self._limits, address, known)
-        counts = [self._count_tokens(countable_text(message.parts)) for message in taken.messages]
-        return _Prepared(taken.messages, counts, taken.results)
+        return _Prepared(taken.messages, await self._counted(taken.messages), taken.results)
+
+    async def _counted(self, new: Sequence[NewMessage]) -> list[int]:
+        """Return the tokens of each message; large ones are counted beside the loop, which others wait for."""
+        texts = [countable_text(message.parts) for message in new]
+        if sum(map(len, texts)) < LARGE_CHARACTERS:
+            return [self._count_tokens(text) for text in texts]
+        return await asyncio.to_thread(lambda: [self._count_tokens(text) for text in texts])

@@ -10,11 +10,11 @@ from app.domain.identity import AccountListing, AccountTenant, NewKey, UserListi
 from app.domain.scope import Role, Scope
 from app.storage import tables as t
 from app.storage.failures import sqlstate
-from app.storage.transaction import Statement, Transaction
+from app.storage.transaction import Statement, Transaction, enter_tenant
 
 _FIND_IDENTITY: Final = "SELECT account_id, user_id FROM cairn.find_identity(%s, %s, %s)"
 _FIND_KEY: Final = "SELECT account_id, account_name, user_id, user_name, role FROM cairn.find_key(%s)"
-_CREATE_ACCOUNT: Final = "SELECT cairn.create_account(%s)"
+_CREATE_ACCOUNT: Final = sa.text("SELECT cairn.create_account(:name)")
 _FIND_ACCOUNT: Final = "SELECT cairn.find_account(%s)"
 _LIST_ACCOUNTS: Final = "SELECT name, created_at, user_count FROM cairn.list_accounts()"
 
@@ -38,13 +38,17 @@ async def find_by_key(statement: Statement, key_sha256: bytes) -> Scope | None:
     return Scope(account_id, user_id, account_name, user_name, Role(role))
 
 
-async def create_account(statement: Statement, name: str) -> AccountTenant:
-    """Make an account. Raises AlreadyExists."""
+async def create_account(tx: Transaction, name: str) -> AccountTenant:
+    """Make an account and go on as it, in a transaction that was opened for nobody. Raises AlreadyExists."""
     try:
-        rows = await statement.rows(_CREATE_ACCOUNT, (name,))
-    except psycopg.errors.UniqueViolation as error:
+        made = await tx.execute(_CREATE_ACCOUNT, {"name": name})
+    except sa.exc.IntegrityError as error:
+        if sqlstate(error) != psycopg.errors.UniqueViolation.sqlstate:
+            raise
         raise AlreadyExists(f"Account already exists: {name}", {"type": "account", "resource": name}) from error
-    return AccountTenant(rows[0][0], name)
+    tenant = AccountTenant(int(made.scalar_one()), name)
+    await enter_tenant(tx, tenant)
+    return tenant
 
 
 async def find_account(statement: Statement, name: str) -> AccountTenant | None:

@@ -18,6 +18,8 @@ from app.storage.transaction import Statement, Tenant, Transaction
 
 JOBS_CHANNEL: Final = "cairn_jobs"
 CANCEL_CHANNEL: Final = "cairn_cancel"
+RELEASED: Final = "released"
+"""error_class of a job that a stopping worker gave back: cairn.finish_step does not count the attempt."""
 
 _JOB: Final = "account_id, id, kind, epoch, attempts, max_attempts, user_id, session_id, archive_no, payload"
 CLAIM: Final = f"SELECT {_JOB} FROM cairn.claim_jobs(%s, %s::text[], %s, %s)"  # noqa: S608  (a constant list of columns)

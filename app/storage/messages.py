@@ -29,11 +29,14 @@ from app.storage.transaction import Statement, Transaction
 APPEND: Final = """
     SELECT seqs, added, live_count, pending_tokens,
            auto_commit_policy, outside_window, last_auto_commit_at, work_open, by_turns FROM cairn.append_messages(
-      %s, %s, %s, %s, %s::text[], %s::text[]::jsonb[], %s::int[], %s::text[],
-      %s::text[], %s::text[], %s::timestamptz[], %s::text[]::jsonb[],
+      %s, %s, %s, %s, %s::text[], %b::text[]::jsonb[], %s::int[], %s::text[],
+      %s::text[], %s::text[], %s::timestamptz[], %b::text[]::jsonb[],
       %s::text[], %s::bytea[], %s::int[], %s::text[], %s::boolean[], %s::uuid[], %s::jsonb)
 """
-APPEND_WITH_RESULTS: Final = APPEND.rstrip().removesuffix(")") + ", %s::jsonb, %s::text[])"
+"""Texts go as binary arrays: as text ones every quote and backslash of a message is escaped in Python, a second or two
+for a large one, while nobody else is served."""
+
+APPEND_WITH_RESULTS: Final = APPEND.rstrip().removesuffix(")") + ", %s::jsonb, %b::text[])"
 
 
 async def append(

@@ -203,6 +203,11 @@ async def statement_in(tx: Transaction, tenant: Tenant) -> Statement:
     return Statement(cast("psycopg.AsyncConnection[Any]", raw.driver_connection), tenant)
 
 
+async def enter_tenant(tx: Transaction, tenant: Tenant) -> None:
+    """Go on with a transaction that was opened for nobody as one of a tenant that it has just made."""
+    await tx.execute(_SET_TENANT, {"account_id": str(tenant.account_id)})
+
+
 def transaction_open() -> bool:
     """Return whether the running task holds a database connection at this moment."""
     return _open.get()

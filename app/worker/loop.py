@@ -16,11 +16,13 @@ import structlog
 from app.bootstrap import Services
 from app.domain.errors import AppError, JobLost, Unavailable
 from app.domain.jobs import Job, JobKind
+from app.storage.failures import DATABASE_ERRORS, sqlstate
 from app.worker.handlers import handlers
 from app.worker.schedule import keep_schedule, periodic_tasks
 
 POLL_SECONDS: Final = 2.0
 RECONNECT_SECONDS: Final = 1.0
+DRAIN_SECONDS: Final = 10.0
 log: Final = structlog.get_logger("cairn.worker")
 _Held: TypeAlias = tuple[int, int, int]
 
@@ -36,6 +38,7 @@ class _Slot:
     task: asyncio.Task[None]
     cancel_asked: bool = False
     lost: bool = False
+    given_back: bool = False
 
 
 @dataclass(slots=True)
@@ -84,9 +87,17 @@ class Worker:
             return
 
     async def _drain(self) -> None:
+        """Let the jobs in hand finish, but not for long: what still waits for a model then goes back to the queue."""
         tasks = [slot.task for slot in self._held.values()]
-        if tasks:
-            await asyncio.wait(tasks)
+        if not tasks:
+            return
+        log.info("worker_drains", jobs=len(tasks), at_most_seconds=DRAIN_SECONDS)
+        _, late = await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+        for slot in self._held.values():
+            slot.given_back = True
+            slot.task.cancel()
+        if late:
+            await asyncio.wait(late)
 
     async def _work(self, job: Job) -> None:
         """Run one job to its end, whatever happens in it."""
@@ -123,6 +134,9 @@ class Worker:
         if slot is not None and slot.cancel_asked and not slot.lost:
             await self._survive(self.services.jobs.cancelled(job))
             log.info("job_cancelled")
+        elif slot is not None and slot.given_back and not slot.lost:
+            await self._survive(self.services.jobs.give_back(job))
+            log.info("job_given_back")
         else:
             log.info("job_lost", reason="The lease has passed on, or the worker stops.")
 
@@ -159,8 +173,8 @@ class Worker:
                         self._wake.set()
                         if channel.endswith("cancel"):
                             await self._beat()
-            except Unavailable as error:
-                log.warning("listen_interrupted", reason=error.message)
+            except (Unavailable, *DATABASE_ERRORS) as error:
+                log.warning("listen_interrupted", error_class=type(error).__name__)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _survive(self, call: Coroutine[Any, Any, Any]) -> Any:
@@ -169,8 +183,11 @@ class Worker:
             return await call
         except Unavailable as error:
             log.warning("queue_unreachable", reason=error.message)
-            await asyncio.sleep(RECONNECT_SECONDS)
-            return None
+        except DATABASE_ERRORS as error:
+            # A migration that is half-way, a missing grant: no reason to end the jobs in hand, nor the server.
+            log.error("queue_refused", error_class=type(error).__name__, sqlstate=sqlstate(error))
+        await asyncio.sleep(RECONNECT_SECONDS)
+        return None
 
 
 def _key(job: Job) -> _Held:

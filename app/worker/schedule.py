@@ -15,6 +15,7 @@ import structlog
 
 from app.bootstrap import Services
 from app.domain.errors import AppError
+from app.storage.failures import DATABASE_ERRORS, sqlstate
 
 SPREAD: Final = 0.2
 REVIVE_SECONDS: Final = 60.0
@@ -64,3 +65,7 @@ async def _repeat(task: PeriodicTask) -> None:
                 log.info("periodic_task_done", task=task.name, done=done)
         except AppError as error:
             log.warning("periodic_task_failed", task=task.name, error_class=error.code, reason=error.message)
+        except DATABASE_ERRORS as error:
+            log.error(
+                "periodic_task_failed", task=task.name, error_class=type(error).__name__, sqlstate=sqlstate(error)
+            )

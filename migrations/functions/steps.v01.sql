@@ -38,6 +38,7 @@ BEGIN
                 WHEN p_outcome = 'cancelled' THEN 'cancelled' ELSE 'done' END;
   UPDATE cairn.jobs SET state = ended, worker = NULL, lease_until = NULL,
          outcome = CASE WHEN p_retry_in IS NULL THEN p_outcome END, error_class = p_error_class, error_text = p_error_text,
+         attempts = attempts - CASE WHEN p_error_class = 'released' THEN 1 ELSE 0 END,   -- its worker only stopped
          result = coalesce(p_result, result), run_at = clock_timestamp() + coalesce(p_retry_in, '0'),
          finished_at = CASE WHEN p_retry_in IS NULL THEN clock_timestamp() END
    WHERE account_id = p_account AND id = p_job AND epoch = p_epoch AND state = 'running';

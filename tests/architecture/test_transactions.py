@@ -57,6 +57,7 @@ def test_broad_excepts_stand_at_the_two_outer_edges_only() -> None:
 def test_storage_functions_know_whose_rows_they_touch() -> None:
     """A function that takes a transaction takes a scope, a tenant or a job right after it."""
     without_scope = {
+        "app/storage/identity.py:create_account": "makes the tenant that it then is",
         "app/storage/health.py:revision": "asks for the migration only",
         "app/storage/model_breakers.py:claim_trial": "is about a service, not about a tenant",
         "app/storage/model_breakers.py:note_failure": "is about a service, not about a tenant",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.domain.documents import SectionRecord, StoredDocument
-from app.domain.errors import InvalidInput, PreconditionFailed, session_not_found
+from app.domain.errors import InvalidInput, PreconditionFailed, StaleDocument, session_not_found
 from app.domain.scope import Scope
 from app.domain.tokens import TokenCounter
 from app.domain.working_memory.document import abstract
@@ -14,6 +14,9 @@ from app.storage import archives, sessions, working_memory
 from app.storage.transaction import Database
 
 MOST_CHARACTERS = 200_000
+_TRIES = 3
+"""How often a correction is made again when an update puts a newer document on top meanwhile."""
+
 BY_HAND = "CORRECT"
 
 
@@ -35,6 +38,15 @@ class Corrections:
             raise InvalidInput(f"Unknown section {section_name!r}; one of: {', '.join(Section)}.", {"field": "section"})
         if len(body) > MOST_CHARACTERS:
             raise InvalidInput(f"A section holds at most {MOST_CHARACTERS} characters.", {"field": "content"})
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return await self._correct(scope, session_name, section, body)
+            except StaleDocument:
+                if not tries_left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    async def _correct(self, scope: Scope, session_name: str, section: Section, body: str) -> StoredDocument:
         async with self._database.transaction(scope) as tx:
             session = await sessions.lock(tx, scope, session_name)
             if session is None:
@@ -50,6 +62,10 @@ class Corrections:
             records = self._corrected(document, section, sanitised_body(section, body))
             bodies = {name: record.body for name, record in records.items()}
             await archives.revise_document(tx, scope, session.id, base, abstract=abstract(bodies))
+            # The row was perhaps waited for, while an update put a newer document on top: only a look from after the
+            # wait can tell, and a correction of the one below would be seen by nobody.
+            if await working_memory.base_document(tx, scope, session.id) != revised:
+                raise StaleDocument("The working memory moved while it was corrected; send the correction again.")
             await working_memory.save(tx, scope, session.id, base.archive_no, records, revision=revised.revision)
             return StoredDocument(revised.archive_no, revised.revision, revised.last_seq, records)
 
