@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from app.cli.json_lines import object_of, whole_text
 from app.domain.errors import InvalidInput
 from app.domain.sessions import MAX_KEEP_RECENT
 from app.domain.transfer import FORMAT, VERSION
@@ -85,7 +86,7 @@ class _Reader:
             if not raw.strip():
                 continue
             try:
-                message = _message(raw)
+                message = _message(raw, number)
             except InvalidInput as error:
                 self.faults.append(f"{shown}, line {number}: {error.message}")
                 continue
@@ -97,6 +98,23 @@ class _Reader:
                 self.seen.add(known)
             found.append({**message, PLACE: f"{shown}, line {number}"})
         return found
+
+    def text(self, file: Path, shown: str) -> str:
+        """Return the text of a file, "" where there is none. PostgreSQL keeps no NUL, so U+FFFD stands for it."""
+        if not file.is_file():
+            return ""
+        try:
+            return whole_text(file.read_bytes()).replace("\x00", "\ufffd")
+        except InvalidInput as error:
+            self.faults.append(f"{shown}, {error.message}")
+            return ""
+
+    def outputs(self, root: Path) -> list[tuple[str, Path]]:
+        """Return names and files of the large outputs, whose text is read again when it is sent."""
+        found = sorted((root / "tool-results").glob("*/output.txt"))
+        for file in found:
+            self.text(file, str(file.relative_to(root)))
+        return [(file.parent.name, file) for file in found]
 
 
 def session_folders(folder: Path) -> list[Path]:
@@ -124,10 +142,10 @@ def read_session(folder: Path) -> OldSession:
     )
     archives = [archive for _, child in numbered if (archive := _archive(reader, folder, child)) is not None]
     live = reader.messages(folder / LIVE, LIVE) if (folder / LIVE).is_file() else []
+    outputs = reader.outputs(folder)
     if reader.faults:
         more = f"\n  and {len(reader.faults) - _SHOWN_FAULTS} more" if len(reader.faults) > _SHOWN_FAULTS else ""
         raise InvalidInput(f"{folder} was not imported:\n  " + "\n  ".join(reader.faults[:_SHOWN_FAULTS]) + more)
-    outputs = [(file.parent.name, file) for file in sorted((folder / "tool-results").glob("*/output.txt"))]
     return OldSession(folder.name, archives, live, _meta(folder / ".meta.json"), outputs, reader.dropped)
 
 
@@ -150,12 +168,12 @@ def _archive(reader: _Reader, root: Path, folder: Path) -> OldArchive | None:
     file = folder / LIVE
     shown = str(file.relative_to(root))
     messages = reader.messages(file, shown) if file.is_file() else []
-    overview = _text(folder / ".overview.md")
+    overview, abstract = (_text(reader, root, folder / name) for name in (".overview.md", ".abstract.md"))
     if not messages:
         if overview:
             reader.faults.append(f"{shown}: the archive has an overview and no messages of its own")
         return None
-    return OldArchive(folder.name, messages, _state(folder, overview), overview, _text(folder / ".abstract.md"))
+    return OldArchive(folder.name, messages, _state(folder, overview), overview, abstract)
 
 
 def _state(folder: Path, overview: str) -> str:
@@ -175,22 +193,12 @@ def _without_overview(done: Path) -> str:
     return "failed" if enabled else "off"
 
 
-def _text(file: Path) -> str:
-    if not file.is_file():
-        return ""
-    text = file.read_bytes().decode("utf-8", errors="replace").replace("\x00", "\ufffd")
-    return _FRONT_MATTER.sub("", text, count=1).strip()
+def _text(reader: _Reader, root: Path, file: Path) -> str:
+    return _FRONT_MATTER.sub("", reader.text(file, str(file.relative_to(root))), count=1).strip()
 
 
-def _message(raw: bytes) -> dict[str, Any]:
-    try:
-        message = json.loads(raw.decode())
-    except UnicodeDecodeError:
-        raise InvalidInput("this is not UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"this is not JSON ({error})") from None
-    if not isinstance(message, dict):
-        raise InvalidInput("a message is an object in braces")
+def _message(raw: bytes, number: int) -> dict[str, Any]:
+    message = object_of(raw, number)
     if message.get("role") not in _ROLES:
         raise InvalidInput(f"role must be one of {', '.join(sorted(_ROLES))}")
     parts = message.get("parts")
@@ -252,7 +260,7 @@ def _output_lines(session: OldSession, said: Sequence[dict[str, Any]], now: str)
             "seq": seq,
             "tool_id": tool_id,
             "tool_name": part.get("tool_name"),
-            "content": file.read_bytes().decode("utf-8", errors="replace").replace("\x00", "\ufffd"),
+            "content": whole_text(file.read_bytes()).replace("\x00", "\ufffd"),
             "preview_chars": len(preview) if isinstance(preview, str) else 0,
             "created_at": said[seq - 1].get("created_at", now),
         }

@@ -97,6 +97,7 @@ BROKEN = {
     "a role nobody has": '{"role": "oracle", "parts": []}',
     "no parts": '{"role": "user"}',
     "parts of text": '{"role": "user", "parts": ["a"]}',
+    "half a character": '{"role": "user", "content": "\\ud800"}',
 }
 
 
@@ -110,6 +111,25 @@ def test_a_broken_line_is_named_by_file_and_line(tmp_path, line):
         read_session(folder)
     assert "history/archive_001/messages.jsonl, line 2: " in refused.value.message
     assert "\n  messages.jsonl, line 1: this is not UTF-8" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "place", ["history/archive_001/.overview.md", "history/archive_001/.abstract.md", "tool-results/tr_a_1/output.txt"]
+)
+def test_a_text_that_is_no_utf8_is_named_by_file_and_line(tmp_path, place):
+    folder = write_session(tmp_path / "talk", [([message("a")], done())], live=[message("b")])
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).write_bytes(b"first\ncaf\xe9\n")
+    with pytest.raises(InvalidInput) as refused:
+        read_session(folder)
+    assert f"{place}, line 2: this is not UTF-8" in refused.value.message
+
+
+def test_a_byte_order_mark_is_no_part_of_a_message(tmp_path):
+    folder = write_session(tmp_path / "talk", live=[message("a")])
+    file = folder / "messages.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert len(read_session(folder).live) == 1
 
 
 def test_an_archive_without_messages_is_left_out_unless_it_knows_something(tmp_path):
