@@ -1,6 +1,7 @@
 """The composition root: builds every service once, from settings."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -91,12 +92,16 @@ def build_model(
 
     It refuses to work while a database transaction is open.
     capabilities, breakers: where it keeps what its service was found to take, and how often that failed.
-    Raises: InvalidInput for a model service without the name of a model.
+    Raises: InvalidInput for a model service without the name of a model, or a name without a service.
     """
     if settings.model_name is None:
         if settings.model_base_url or settings.model_api_key:
             raise InvalidInput("CAIRN_MODEL_BASE_URL or CAIRN_MODEL_API_KEY is set: set CAIRN_MODEL_NAME too.")
         return _guarded(ExtractiveModel(count_tokens))
+    if not (settings.model_base_url or settings.model_api_key or os.environ.get("OPENAI_API_KEY")):
+        raise InvalidInput(
+            "CAIRN_MODEL_NAME is set: set CAIRN_MODEL_BASE_URL for a service of your own, or CAIRN_MODEL_API_KEY."
+        )
     # The openai package costs most of a second to import: only a server that asks a model pays for it.
     from app.providers.openai_compatible import OpenAICompatibleModel
 

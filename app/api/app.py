@@ -21,6 +21,7 @@ from app.api.routes import (
     tasks,
     tool_results,
     transfers,
+    unserved,
     working_memory,
 )
 from app.bootstrap import Services
@@ -37,6 +38,7 @@ _ROUTERS: Final = (
     tasks.router,
     admin.router,
     system.router,
+    unserved.router,
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.bootstrap import Services
@@ -30,6 +30,12 @@ _templates: Final = Environment(
 )
 
 router: Final = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def front_door() -> RedirectResponse:
+    """Lead whoever opens the address that `serve` prints to the page for people."""
+    return RedirectResponse("/console")
 
 
 @router.get("/console")

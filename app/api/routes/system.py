@@ -45,6 +45,7 @@ async def system_status(request: Request, caller: AnyCaller) -> Response:
     return ok(view)
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", summary="Does the process live?")
 async def health(request: Request, caller: OptionalCaller) -> Response:
     """Answer without looking at anything; with a valid key, say whose it is. Never asks for a key."""
@@ -63,6 +64,7 @@ async def health(request: Request, caller: OptionalCaller) -> Response:
     return _plain(body)
 
 
+@router.head("/ready", include_in_schema=False)
 @router.get("/ready", summary="May traffic come?")
 async def ready(request: Request) -> Response:
     """Answer 200 when everything a request needs is there, else 503; `checks` names what is at fault."""
