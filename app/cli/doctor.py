@@ -10,7 +10,7 @@ from rich.text import Text
 from app.cli import checks
 from app.cli.checks import Finding
 from app.cli.database import Addresses, open_database
-from app.cli.terminal import FAILED, failures_in_words, load_settings, out
+from app.cli.terminal import FAILED, database_words, failures_in_words, load_settings, out
 from app.domain.errors import AppError
 from app.observability import configure_logging
 from app.settings import Settings
@@ -52,8 +52,9 @@ def _database(settings: Settings, *, deep: bool) -> list[Finding]:
                 findings.extend(_recount(addresses))
             return findings
     except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1]
-        return [Finding("database", "fail", reason, "Check CAIRN_DATABASE_URL, and that the server runs.")]
+        return [
+            Finding("database", "fail", database_words(error), "Check CAIRN_DATABASE_URL, and that the server runs.")
+        ]
     except AppError as error:
         return [Finding("database", "fail", "not there", error.message)]
 

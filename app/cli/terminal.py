@@ -37,7 +37,7 @@ def failures_in_words() -> Iterator[None]:
         places = [f"CAIRN_{str(problem['loc'][0]).upper()}: {problem['msg']}" for problem in error.errors()]
         fail("These settings do not fit:\n  " + "\n  ".join(places))
     except psycopg.OperationalError as error:
-        fail(f"The database cannot be reached: {str(error).strip().splitlines()[-1]}")
+        fail(f"The database cannot be reached: {database_words(error)}")
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(INTERRUPTED)
 
@@ -46,6 +46,13 @@ def fail(message: str) -> NoReturn:
     """Say what is wrong on standard error and end with exit code 1."""
     err.print(f"[bold red]cairn:[/] {_plain(message)}", soft_wrap=True)
     sys.exit(FAILED)
+
+
+def database_words(error: psycopg.OperationalError) -> str:
+    """Return what libpq said in one line: host, port and reason stand in its first lines, a hint in the last."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    tried = [line.removeprefix("- ") for line in lines if line.startswith("- ")]  # several addresses, one line each
+    return " ".join(tried or lines).replace("connection failed: ", "")
 
 
 def _plain(text: str) -> str:

@@ -41,10 +41,19 @@ def test_a_wrong_key_is_never_shown(cairn):
 
 
 def test_a_database_that_is_not_there_is_said_in_one_line(cairn):
-    refused = cairn("migrate", database_url="postgresql://nobody@127.0.0.1:1/none")
+    refused = cairn("migrate", database_url="postgresql://nobody:not-this@127.0.0.1:1/none")
     assert refused.exit_code == 1
-    assert "The database cannot be reached" in refused.stderr
+    [line] = refused.stderr.splitlines()
+    for part in ("The database cannot be reached", '"127.0.0.1", port 1 failed', "refused"):
+        assert part in line
+    assert "not-this" not in line
     assert "Traceback" not in refused.stderr
+
+
+def test_each_of_several_addresses_of_a_database_is_named(cairn):
+    refused = cairn("migrate", database_url="postgresql://nobody@127.0.0.1:1,127.0.0.1:2/none")
+    assert "port 1 failed" in refused.stderr
+    assert "port 2 failed" in refused.stderr
 
 
 @pytest.mark.parametrize("command", [("demo",), ("import", __file__)])
