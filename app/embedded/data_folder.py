@@ -10,6 +10,7 @@ from app.embedded.privileges import RunAs
 
 # Never the plain C locale: with it pg_trgm finds no words in Chinese and Japanese text.
 LOCALES = ("C.UTF-8", "en_US.UTF-8")
+UNKNOWN_LOCALE = "invalid locale name"
 SUPERUSER = "postgres"
 
 
@@ -78,6 +79,8 @@ def _initdb(draft: Path, binaries: Binaries, run_as: RunAs, password: str) -> No
             refusal = _initdb_with(locale, draft, password_file, binaries, run_as)
             if refusal is None:
                 return
+            if UNKNOWN_LOCALE not in refusal:
+                break
     finally:
         password_file.unlink()
     raise ClusterFailed(f"PostgreSQL could not make its data folder: {refusal}")
