@@ -22,7 +22,7 @@ from app.api.app import create_app
 from app.api.body import BodyLimits
 from app.bootstrap import build
 from app.console import pages
-from app.domain.errors import AppError, InvalidInput
+from app.domain.errors import AppError, InvalidInput, Unavailable
 from app.listener import open_listener, require_keys_beyond_loopback
 from app.observability import configure_logging
 from app.settings import Settings
@@ -33,7 +33,10 @@ log = structlog.get_logger(__name__)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve the API until a signal comes or the parent is gone. Exits with a line on standard error when it cannot."""
+    """Serve the API until a signal comes or the parent is gone. Exits with a line on standard error when it cannot.
+
+    The exit code is EX_TEMPFAIL where the same start may succeed later (the database does not answer), 1 otherwise.
+    """
     parser = argparse.ArgumentParser(prog="python -m app.main", description="Run one API process of Cairn.")
     parser.add_argument("--listener-fd", type=int, help="descriptor of a listening socket handed down by the parent")
     parser.add_argument("--parent-fd", type=int, help="descriptor of a pipe that ends when the parent ends")
@@ -51,6 +54,9 @@ def main(arguments: list[str] | None = None) -> None:
             asyncio.Runner(loop_factory=uvicorn.Config(app="", log_config=None).get_loop_factory()) as runner,
         ):
             runner.run(serve(settings, listener, options.parent_fd, asked_to_end))
+    except Unavailable as error:
+        print(f"cairn: {error.message}", file=sys.stderr)
+        sys.exit(os.EX_TEMPFAIL)
     except AppError as error:
         sys.exit(f"cairn: {error.message}")
 

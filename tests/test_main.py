@@ -18,6 +18,14 @@ def test_without_a_database_it_says_what_it_needs():
     assert "Traceback" not in done.stderr
 
 
+def test_a_database_that_does_not_answer_has_an_exit_code_of_its_own():
+    environment = {**os.environ, "CAIRN_PORT": "0", "CAIRN_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    done = subprocess.run(python("app.main"), capture_output=True, text=True, env=environment)
+    assert done.returncode == os.EX_TEMPFAIL
+    assert "cairn: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("ending", ["the parent's pipe ends", "SIGTERM"])
 def test_it_serves_on_the_socket_it_was_given_until_it_should_end(database_url, ending):
     reader, writer = os.pipe()

@@ -55,7 +55,10 @@ class ApiProcesses:
         shutil.rmtree(self._counts, ignore_errors=True)
 
     async def keep_running(self, stop: asyncio.Event) -> None:
-        """Keep one process running until `stop` is set, then end it and return. Raises: ApiKeepsDying."""
+        """Keep one process running until `stop` is set, then end it and return. Raises: ApiKeepsDying.
+
+        One that ends with EX_TEMPFAIL waits for the database, and is started again for as long as that takes.
+        """
         pause, quick_deaths = FIRST_PAUSE_SECONDS, 0
         while not stop.is_set():
             began = time.monotonic()
@@ -63,7 +66,9 @@ class ApiProcesses:
             if await _stopped_before_end(process, stop):
                 await _end(process)
                 return
-            if time.monotonic() - began < QUICK_DEATH_SECONDS:
+            if process.returncode == os.EX_TEMPFAIL:
+                quick_deaths = 0
+            elif time.monotonic() - began < QUICK_DEATH_SECONDS:
                 quick_deaths += 1
             else:
                 pause, quick_deaths = FIRST_PAUSE_SECONDS, 0

@@ -1,6 +1,7 @@
 """API processes come back when they die, and go when they should."""
 
 import asyncio
+import os
 import socket
 import sys
 from contextlib import closing
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli import api_processes
 from app.cli.api_processes import ApiKeepsDying, ApiProcesses
 from tests.support.processes import alive, kill, wait_for
 
@@ -66,6 +68,23 @@ async def test_one_that_always_dies_at_once_is_given_up(tmp_path):
         pytest.raises(ApiKeepsDying, match="5 times in a row"),
     ):
         await processes.keep_running(asyncio.Event())
+
+
+async def test_one_that_waits_for_the_database_is_never_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(api_processes, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(api_processes, "LONGEST_PAUSE_SECONDS", 0.01)
+    program = PROGRAM.replace(
+        "os.read", f"len(os.listdir(os.environ['NOTES'])) > 7 or sys.exit({os.EX_TEMPFAIL})\nos.read"
+    )
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        closing(ApiProcesses(listener, {"NOTES": str(tmp_path)}, (sys.executable, "-c", program))) as processes,
+    ):
+        stop = asyncio.Event()
+        keeping = asyncio.create_task(processes.keep_running(stop))
+        assert len(await started(tmp_path, 8)) == 8
+        stop.set()
+        await keeping
 
 
 def there(folder: str) -> bool:
