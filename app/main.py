@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
         ):
             runner.run(serve(settings, listener, options.parent_fd, asked_to_end))
     except Unavailable as error:
-        print(f"cairn: {error.message}", file=sys.stderr)
+        sys.stderr.write(f"cairn: {error.message}\n")
         sys.exit(os.EX_TEMPFAIL)
     except AppError as error:
         sys.exit(f"cairn: {error.message}")
