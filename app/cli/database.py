@@ -1,9 +1,10 @@
 """The database a command works on: the one in CAIRN_DATABASE_URL, else the embedded server of the home folder."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
@@ -31,6 +32,11 @@ APP_LOGIN, OWNER_LOGIN = "cairn_api", "cairn_migrator"
 SPARE_CONNECTIONS = 30
 SMALLEST_MAX_CONNECTIONS = 100
 PROVISION_SECONDS = 60.0
+HANDOVER_SECONDS, HANDOVER_PAUSE_SECONDS = 20.0, 0.1
+GOING = frozenset({"57P01", "57P02", "57P03"})
+"""SQLSTATEs of a server that is being stopped or started; one that is gone gives none."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def open_database(settings: Settings) -> Iterator[Addresses]:
         open_home(settings.home), pg_bin=settings.pg_bin, max_connections=embedded_max_connections(settings)
     )
     with cluster:
-        _provision(cluster)
+        through_handover(lambda: _provision(cluster))
         yield Addresses(
             app_url=cluster.dsn(APP_LOGIN, DATABASE),
             owner_url=cluster.dsn(OWNER_LOGIN, DATABASE),
@@ -78,10 +84,8 @@ def migrate(addresses: Addresses) -> str:
 
     Raises: PreconditionFailed where roles are missing, Forbidden for a login that may not, Unavailable when it failed.
     """
-    if missing_roles(addresses.owner_url) or not owner_may_create(addresses.owner_url):
-        prepare(addresses)
     try:
-        return head() if current(addresses.owner_url) == head() else upgrade(addresses.owner_url)
+        return through_handover(lambda: _migrate(addresses)) if addresses.embedded else _migrate(addresses)
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
             raise Forbidden(
@@ -91,6 +95,32 @@ def migrate(addresses: Addresses) -> str:
         if isinstance(error.orig, psycopg.OperationalError):
             raise Unavailable(f"The migration did not run: {str(error.orig).strip()}") from error
         raise
+
+
+def _migrate(addresses: Addresses) -> str:
+    if missing_roles(addresses.owner_url) or not owner_may_create(addresses.owner_url):
+        prepare(addresses)
+    return head() if current(addresses.owner_url) == head() else upgrade(addresses.owner_url)
+
+
+def through_handover(step: Callable[[], T], seconds: float = HANDOVER_SECONDS) -> T:
+    """Return what a repeatable step returns, tried again while the embedded server passes from process to process.
+
+    Whoever runs the server may end at any moment; then this process starts it again, on the same port.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return step()
+        except (psycopg.OperationalError, DBAPIError) as error:
+            if not _is_going(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(HANDOVER_PAUSE_SECONDS)
+
+
+def _is_going(error: psycopg.OperationalError | DBAPIError) -> bool:
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    return isinstance(origin, psycopg.OperationalError) and (origin.sqlstate is None or origin.sqlstate in GOING)
 
 
 def prepare(addresses: Addresses) -> None:
