@@ -9,6 +9,7 @@ from typing import TypeVar
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
+from app.cli.terminal import out
 from app.domain.errors import Forbidden, InvalidInput, PreconditionFailed, Unavailable
 from app.embedded.cluster import Cluster
 from app.embedded.home import open_home
@@ -66,6 +67,8 @@ def open_database(settings: Settings) -> Iterator[Addresses]:
     cluster = Cluster(
         open_home(settings.home), pg_bin=settings.pg_bin, max_connections=embedded_max_connections(settings)
     )
+    if not cluster.running:
+        out.print(f"Starting PostgreSQL in {cluster.folder} …", markup=False, soft_wrap=True)
     with cluster:
         through_handover(lambda: _provision(cluster))
         yield Addresses(

@@ -6,6 +6,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from app.cli.terminal import out
+
 
 def leave_on_sigterm() -> None:
     """Make SIGTERM unwind like Ctrl-C, so that what was started is ended, also before and after the event loop."""
@@ -13,13 +15,18 @@ def leave_on_sigterm() -> None:
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event of the running loop that SIGINT and SIGTERM set; a second signal cancels the running task."""
+    """Return an event of the running loop that SIGINT and SIGTERM set, and say so when it is set by one.
+
+    A second signal cancels the running task.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
 
     def on_signal() -> None:
-        if stop.is_set() and task is not None:
+        if not stop.is_set():
+            out.print("Stopping …")
+        elif task is not None:
             task.cancel()
         stop.set()
 

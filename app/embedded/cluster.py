@@ -9,7 +9,7 @@ from urllib.parse import quote
 from app.embedded.binaries import find_binaries
 from app.embedded.data_folder import SUPERUSER, ClusterFailed
 from app.embedded.passwords import Passwords
-from app.embedded.postmaster import answers, read_postmaster
+from app.embedded.postmaster import answers, is_alive, read_postmaster
 from app.embedded.privileges import ALL_WAYS, How
 from app.embedded.supervisor import Supervisor
 
@@ -58,6 +58,12 @@ class Cluster:
     def owned(self) -> bool:
         """True where this process runs the server, false where it only uses it."""
         return self._supervisor is not None and self._supervisor.owner
+
+    @property
+    def running(self) -> bool:
+        """True where a server of some process is there or on its way, so that `start` need not start one."""
+        state = read_postmaster(self.folder / "data")
+        return state is not None and is_alive(state.pid)
 
     @property
     def superuser_dsn(self) -> str:

@@ -89,6 +89,9 @@ def test_sigterm_ends_everything_in_good_order(tmp_path):
         everything = server.processes()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(60) == 0
+        said = (server.home / "output").read_text()
+        assert f"Starting PostgreSQL in {server.home / 'postgres'}" in said
+        assert said.count("Stopping …") == 1
         wait_for(lambda: gone(everything), "the end of all processes")
         assert recorded_url(server.home) is None
 

@@ -98,9 +98,11 @@ def test_a_second_start_finds_the_data_on_the_same_port(home):
 
 def test_a_second_cluster_attaches_and_leaves_the_server_running(home):
     with Cluster(home) as first:
+        assert Cluster(home).running
         with Cluster(home) as second:
             assert (first.owned, second.owned, second.port) == (True, False, first.port)
         assert value(first, "SELECT 1") == 1
+    assert not Cluster(home).running
 
 
 def test_whoever_is_attached_takes_over_on_the_same_port(home):
