@@ -1,5 +1,7 @@
 """The command line explains itself, and fails in words."""
 
+from importlib.metadata import version
+
 import pytest
 
 COMMANDS = ("serve", "worker", "migrate", "doctor", "demo", "import", "wm merge", "wm recover", "wm parse")
@@ -10,6 +12,11 @@ def test_help_lists_every_command(cairn):
     assert shown.exit_code == 0
     for command in COMMANDS:
         assert f" {command.split()[0]} " in shown.output
+
+
+def test_the_version_is_the_one_that_is_installed(cairn):
+    shown = cairn("--version")
+    assert (shown.exit_code, shown.output) == (0, f"cairn {version('cairn-memory-server')}\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
