@@ -23,10 +23,11 @@ log = structlog.get_logger(__name__)
 def worker(
     slots: Annotated[int | None, typer.Option(help="Jobs to run at a time.", show_default="4")] = None,
 ) -> None:
-    """Run the jobs that commits leave behind: working memory, long-term memory, upkeep.
+    """Run the jobs that commits leave behind: working memory and upkeep.
 
     Any number of workers on any number of machines share the queue. Without CAIRN_DATABASE_URL it attaches to the
-    embedded PostgreSQL of the running server.
+    embedded PostgreSQL of the running server; where no server runs, it starts that PostgreSQL itself and ends it with
+    itself.
 
     Example:  CAIRN_DATABASE_URL=postgresql://cairn_api:…@db/cairn cairn worker --slots 8
     """
