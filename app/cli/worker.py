@@ -7,7 +7,7 @@ import structlog
 import typer
 
 from app.bootstrap import build
-from app.cli.database import Addresses, open_database
+from app.cli.database import Addresses, migrate, open_database
 from app.cli.stopping import leave_on_sigterm, pause_unless_stopped, stop_on_signals
 from app.cli.terminal import failures_in_words, load_settings, out
 from app.domain.errors import Unavailable
@@ -26,8 +26,8 @@ def worker(
     """Run the jobs that commits leave behind: working memory and upkeep.
 
     Any number of workers on any number of machines share the queue. Without CAIRN_DATABASE_URL it attaches to the
-    embedded PostgreSQL of the running server; where no server runs, it starts that PostgreSQL itself and ends it with
-    itself.
+    embedded PostgreSQL of the running server; where no server runs, it starts that PostgreSQL itself, with its
+    tables, and ends it with itself.
 
     Example:  CAIRN_DATABASE_URL=postgresql://cairn_api:…@db/cairn cairn worker --slots 8
     """
@@ -36,6 +36,8 @@ def worker(
         configure_logging(settings.log_level, as_json=settings.log_json)
         leave_on_sigterm()
         with open_database(settings) as database:
+            if database.embedded:  # this process may be the first that ever ran it
+                migrate(database)
             out.print(f"Working on the jobs of {database.shown}, {settings.worker_slots} at a time. Ctrl-C stops.")
             asyncio.run(_run(settings, database))
         out.print("Stopped.")
