@@ -51,7 +51,8 @@ def translated() -> Iterator[None]:
         yield
     except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests, sa.exc.TimeoutError) as error:
         raise Unavailable(
-            "All database connections are in use; send the request again.", retry_after_seconds=_RETRY_SOON
+            "No database connection came free in time, or none can be made; send the request again.",
+            retry_after_seconds=_RETRY_SOON,
         ) from error
     except (psycopg.Error, sa.exc.DBAPIError) as error:
         raise _kind(error) from error
