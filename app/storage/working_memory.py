@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from app.domain.documents import BaseDocument, SectionRecord, StoredDocument
 from app.domain.scope import Scope
@@ -53,6 +53,20 @@ async def _legacy_overview(tx: Transaction, scope: Scope, session_id: int, archi
     )
     text: str | None = (await tx.execute(query)).scalar_one_or_none()
     return text
+
+
+async def last_changes(
+    tx: Transaction, scope: Scope, session_id: int, base: BaseDocument
+) -> dict[Section, tuple[int, int]]:
+    """Return for each section the archive and the revision of the document that last changed it, up to this one."""
+    w = t.working_memory_sections.c
+    query = (
+        sa.select(w.section, w.archive_no, w.revision)
+        .where(w.account_id == scope.account_id, w.session_id == session_id, w.archive_no <= base.archive_no, w.changed)
+        .ext(distinct_on(w.section))
+        .order_by(w.section, w.archive_no.desc(), w.revision.desc())
+    )
+    return {SECTIONS[row.section - 1]: (row.archive_no, row.revision) for row in await tx.execute(query)}
 
 
 async def save(

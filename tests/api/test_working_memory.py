@@ -31,7 +31,7 @@ async def test_working_memory_is_empty_before_the_first_archive(client):
         "overview": "",
         "tokens": 0,
         "sections": [],
-        "cairn": {"working_memory": "none", "placeholder": False, "provider": None, "deferred": []},
+        "cairn": {"working_memory": "none", "placeholder": False, "provider": None, "origins": [], "deferred": []},
     }
 
 
@@ -92,3 +92,16 @@ async def test_the_documents_of_two_archives_can_be_compared(client, services):
     assert not any(section["changed"] for section in same["sections"])
     missing = await client.get(f"{SESSION}/archives/archive_002/working-memory/diff", params={"against": "archive_009"})
     assert missing.status_code == 404
+
+
+async def test_working_memory_says_where_each_section_came_from(client, services):
+    await say(client, "Please plan the garden. The budget is 900 EUR.")
+    await archive_all(client, services)
+    await client.put(f"{SESSION}/working-memory/open-issues", json={"content": "- ask Anna"})
+    await say(client, "We decided on roses, because Anna likes them.")
+    await archive_all(client, services)
+    memory = result(await client.get(f"{SESSION}/working-memory"))
+    origins = {o["section"]: (o["archive_id"], o["revision"]) for o in memory["cairn"]["origins"]}
+    assert origins["Session Title"] == ("archive_001", 0)
+    assert origins["Open Issues"] == ("archive_001", 1)
+    assert origins["Key Facts & Decisions"] == ("archive_002", 0)

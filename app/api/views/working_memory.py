@@ -28,8 +28,17 @@ class SectionView(TypedDict):
     reason: str | None
 
 
+class SectionOrigin(TypedDict):
+    """The document in which a section last changed; a revision above 0 is a correction by hand."""
+
+    section: str
+    archive_id: str
+    revision: int
+
+
 class WorkingMemoryAdditions(TypedDict):
-    """What only Cairn says: who wrote the document, what waits outside it, and whether it is current.
+    """What only Cairn says: who wrote the document, where each section came from, what waits outside it, and whether
+    it is current.
 
     working_memory is current, pending, stale (an update failed, the document stands as it was) or none. With
     placeholder the overview is no document: it says that no model answered yet.
@@ -38,6 +47,7 @@ class WorkingMemoryAdditions(TypedDict):
     working_memory: str
     placeholder: bool
     provider: str | None
+    origins: list[SectionOrigin]
     deferred: list[DeferredView]
 
 
@@ -112,6 +122,10 @@ def working_memory_view(session_name: str, current: CurrentWorkingMemory) -> Wor
             "working_memory": current.freshness.value,
             "placeholder": bool(current.placeholder),
             "provider": current.archive.document_provider if current.archive else None,
+            "origins": [
+                {"section": section.value, "archive_id": archive_id(number), "revision": revision}
+                for section, (number, revision) in sorted(current.changes.items(), key=lambda entry: entry[0].number)
+            ],
             "deferred": deferred_views(current.deferred),
         },
     }

@@ -8,7 +8,7 @@ A crash anywhere repeats one question at most, never half of c.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,6 +43,7 @@ class CurrentWorkingMemory:
     """The newest document of a session, the archive it stands after, and what waits outside it.
 
     placeholder: what to show where there is no document because no model answered, else ''.
+    changes: for each section the archive number and the revision of the document that last changed it.
     """
 
     freshness: Freshness
@@ -50,6 +51,7 @@ class CurrentWorkingMemory:
     document: StoredDocument | None
     archive: Archive | None
     deferred: tuple[DeferredItem, ...]
+    changes: Mapping[Section, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class WorkingMemories:
                 document=await working_memory.get(tx, scope, session.id, base),
                 archive=await archives.get(tx, scope, session.id, base.archive_no) if base.archive_no else None,
                 deferred=tuple(await working_memory.waiting_items(tx, scope, session.id)),
+                changes=await working_memory.last_changes(tx, scope, session.id, base) if base.archive_no else {},
             )
 
     async def after(self, scope: Scope, session_name: str, archive_id: str) -> StoredDocument | None:
