@@ -81,9 +81,9 @@ def request_context(request_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def job_context(job_id: int, kind: str) -> Iterator[None]:
+def job_context(job_id: int, kind: str, attempt: int) -> Iterator[None]:
     """Stamp every line logged inside with the job that is running."""
-    with structlog.contextvars.bound_contextvars(job_id=job_id, job_kind=kind):
+    with structlog.contextvars.bound_contextvars(job_id=job_id, job_kind=kind, attempt=attempt):
         yield
 
 

@@ -24,7 +24,7 @@ def logged(capsys) -> dict:
 
 def test_lines_carry_the_request_and_the_job(capsys):
     configure_logging("info", as_json=True)
-    with request_context("req-1"), job_context(7, "working_memory"):
+    with request_context("req-1"), job_context(7, "working_memory", 1):
         structlog.get_logger("cairn.test").info("happened", messages=3)
     line = logged(capsys)
     assert (line["request_id"], line["job_id"], line["job_kind"]) == ("req-1", 7, "working_memory")

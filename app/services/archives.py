@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from app.domain.archives import Archive, parse_archive_id
-from app.domain.documents import BaseDocument
 from app.domain.errors import archive_not_found, session_not_found
 from app.domain.jobs import StepReport
 from app.domain.messages import StoredMessage
@@ -56,11 +55,8 @@ class Archives:
             archive = await archives.get(tx, scope, session.id, archive_no) if archive_no else None
             if archive_no is None or archive is None:
                 raise archive_not_found(archive_id)
-            overview = ""
-            if archive.has_document:
-                after = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
-                document = await working_memory.get(tx, scope, session.id, after)
-                overview = document.text if document else ""
+            document = await working_memory.get_after(tx, scope, archive)
+            overview = document.text if document else ""
             said = await messages.list_range(tx, scope, session.id, archive.first_seq, archive.last_seq)
             jobs = await tasks.steps_of(tx, scope, [archive])
             return ArchiveView(archive, jobs.get(archive_no, ()), overview, tuple(said))

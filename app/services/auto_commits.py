@@ -16,7 +16,7 @@ from app.domain.scope import Scope
 from app.domain.sessions import Session
 from app.services.sealing import Sealing
 from app.storage import archives, auto_commits, sessions
-from app.storage.failures import DATABASE_ERRORS
+from app.storage.failures import DATABASE_ERRORS, sqlstate
 from app.storage.transaction import Database, Transaction
 
 SWEPT_AT_ONCE: Final = 200
@@ -111,5 +111,6 @@ def _turns(session: Session) -> TurnRetention:
     )
 
 
-def _reason(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _reason(error: Exception) -> str | None:
+    """Return words of our own, else the state PostgreSQL names: its words may quote what somebody said."""
+    return error.message if isinstance(error, AppError) else sqlstate(error)

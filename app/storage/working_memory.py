@@ -6,6 +6,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on, insert
 
+from app.domain.archives import Archive
 from app.domain.documents import BaseDocument, SectionRecord, StoredDocument
 from app.domain.scope import Scope
 from app.domain.working_memory.deferral import DeferredItem
@@ -53,6 +54,14 @@ async def _legacy_overview(tx: Transaction, scope: Scope, session_id: int, archi
     )
     text: str | None = (await tx.execute(query)).scalar_one_or_none()
     return text
+
+
+async def get_after(tx: Transaction, scope: Scope, archive: Archive) -> StoredDocument | None:
+    """Return the document after one archive, None where it has none."""
+    if not archive.has_document:
+        return None
+    own = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
+    return await get(tx, scope, archive.session_id, own)
 
 
 async def last_changes(

@@ -16,6 +16,7 @@ import structlog
 from app.bootstrap import Services
 from app.domain.errors import AppError, JobLost, Unavailable
 from app.domain.jobs import Job, JobKind
+from app.observability import job_context
 from app.storage.failures import DATABASE_ERRORS, sqlstate
 from app.worker.handlers import handlers
 from app.worker.schedule import keep_schedule, periodic_tasks
@@ -101,7 +102,7 @@ class Worker:
 
     async def _work(self, job: Job) -> None:
         """Run one job to its end, whatever happens in it."""
-        with structlog.contextvars.bound_contextvars(job_id=job.id, job_kind=job.kind, attempt=job.attempt):
+        with job_context(job.id, job.kind, job.attempt):
             try:
                 await self._handle(job)
             except asyncio.CancelledError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.archives import Archive, StepOutcome, parse_archive_id
-from app.domain.documents import BaseDocument, SectionRecord, StoredDocument
+from app.domain.documents import SectionRecord, StoredDocument
 from app.domain.errors import JobLost, StaleDocument, archive_not_found, session_not_found
 from app.domain.freshness import Freshness, freshness, placeholder
 from app.domain.jobs import Job
@@ -92,7 +92,7 @@ class WorkingMemories:
         """Return the document after one archive, None while there is none. Raises NotFound."""
         async with self._database.transaction(scope, snapshot=True) as tx:
             archive = await _require_archive(tx, scope, session_name, archive_id)
-            return await _document_of(tx, scope, archive)
+            return await working_memory.get_after(tx, scope, archive)
 
     async def compare(
         self, scope: Scope, session_name: str, archive_id: str, *, against: str | None = None
@@ -103,13 +103,13 @@ class WorkingMemories:
         """
         async with self._database.transaction(scope, snapshot=True) as tx:
             archive = await _require_archive(tx, scope, session_name, archive_id)
-            newer = await _document_of(tx, scope, archive)
+            newer = await working_memory.get_after(tx, scope, archive)
             earlier = (
                 await archives.newest_with_document(tx, scope, archive.session_id, before=archive.archive_no)
                 if against is None
                 else await _require_archive(tx, scope, session_name, against)
             )
-            older = await _document_of(tx, scope, earlier) if earlier else None
+            older = await working_memory.get_after(tx, scope, earlier) if earlier else None
         sections = differences(older.bodies if older else {}, newer.bodies if newer else {})
         return Comparison(earlier.archive_no if earlier else None, sections)
 
@@ -146,8 +146,9 @@ class WorkingMemories:
                 question = self._questions.next_question(standing, left)
                 reading = await self._asking.ask(job, material, question)
             readings.append(reading)
-            merged = await asyncio.to_thread(self._folded, merged.bodies, (reading,), merged.deferred)
             left = [message for message in left if message.seq > reading.last_seq]
+            if left:  # what the next piece is asked with; the whole is merged when it is applied
+                merged = await asyncio.to_thread(self._folded, merged.bodies, (reading,), merged.deferred)
         return readings
 
     def _folded(
@@ -211,13 +212,6 @@ async def _require_archive(tx: Transaction, scope: Scope, session_name: str, arc
     if archive is None:
         raise archive_not_found(archive_id)
     return archive
-
-
-async def _document_of(tx: Transaction, scope: Scope, archive: Archive) -> StoredDocument | None:
-    if not archive.has_document:
-        return None
-    own = BaseDocument(archive.archive_no, archive.document_revision, archive.last_seq)
-    return await working_memory.get(tx, scope, archive.session_id, own)
 
 
 def _kept_reading(material: Material, left: Sequence[SpokenMessage]) -> Reading | None:
